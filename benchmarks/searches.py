@@ -15,7 +15,7 @@ import json
 import math
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,7 +31,9 @@ Floats = npt.NDArray[np.float64]
 
 SHARES = (0.1, 0.25, 0.5, 1.0)  # of the steps, at which regret is printed
 EARLIER, CURVES = 5, 40  # earlier tasks, and curves of each
+PATH = 40  # of how many points a drawn line consists
 ROWS = ("model", "model without configs", "model, earlier tasks", "auto", "asha")
+BENCHMARKS = ("taskset", "lcbench")
 
 
 class Table(NamedTuple):
@@ -159,32 +161,43 @@ def choosers(prototype: Path | None) -> dict[str, Callable[..., Any]]:
     return found
 
 
-def searches(
-    benchmark: str, half: str, arms: int, steps: int, seeds: Sequence[int], rows: Sequence[str], prototype: Path | None
-) -> list[dict[str, Any]]:
+def searches(given: argparse.Namespace) -> list[dict[str, Any]]:
     """Every row on every task of the half with every seed."""
-    known = tables(benchmark)
-    tuned = {0, 2, 4} if benchmark == "taskset" else {table.number for table in known if table.number % 2 == 0}
-    makers, found = choosers(prototype), []
-    for seed in seeds:
-        for table in known:
-            if (table.number in tuned) != (half == "tuned"):
-                continue
-            sample = np.random.default_rng([seed, table.number]).permutation(len(table.curves))[:arms]
+    known = tables(given.benchmark)
+    makers, found = choosers(given.prototype), []
+    for seed in given.seeds:
+        for table, sample in tasks_of(known, given.benchmark, given.half, given.arms, seed):
             configs = table.configs[sample]
-            prior = earlier(table, known, sample, seed) if any("earlier" in row for row in rows) else None
-            for row in rows:
-                chooser = makers[row](arms, steps, table.curves.shape[1], configs, prior, seed)
-                search = play(table, sample, steps, chooser)
-                at = [round(float(search.regret[math.ceil(share * steps) - 1]), 3) for share in SHARES]
-                high, usual = np.quantile(search.seconds, [0.95, 0.5])
-                found.append(
-                    {"benchmark": benchmark, "half": half, "arms": arms, "steps": steps, "task": table.number,
-                     "seed": seed, "row": row, "regret": at, "ms": round(1000 * float(search.seconds.mean()), 2),
-                     "ms_95": round(1000 * float(high), 2), "ms_50": round(1000 * float(usual), 2)}
-                )  # fmt: skip
+            prior = earlier(table, known, sample, seed) if any("earlier" in row for row in given.rows) else None
+            for row in given.rows:
+                chooser = makers[row](given.arms, given.steps, table.curves.shape[1], configs, prior, seed)
+                found.append(recorded(given, table.number, seed, row, play(table, sample, given.steps, chooser)))
                 print(json.dumps(found[-1]), flush=True)
     return found
+
+
+def tasks_of(
+    known: Sequence[Table], benchmark: str, half: str, arms: int, seed: int
+) -> Iterator[tuple[Table, npt.NDArray[np.int64]]]:
+    """The tasks of a half, each with the arms of its search in their order."""
+    for table in known:
+        tuned = table.number in {0, 2, 4} if benchmark == "taskset" else table.number % 2 == 0
+        if tuned == (half == "tuned"):
+            yield table, np.random.default_rng([seed, table.number]).permutation(len(table.curves))[:arms]
+
+
+def recorded(given: argparse.Namespace, task: int, seed: int, row: str, search: Search) -> dict[str, Any]:
+    """A line of the output: the regret at four times, that along a line, and CPU milliseconds of a decision."""
+    at, path = (
+        [round(float(search.regret[math.ceil(share * given.steps) - 1]), 3) for share in shares]
+        for shares in (SHARES, np.arange(1, PATH + 1) / PATH)
+    )
+    usual, high = 1_000.0 * np.quantile(search.seconds, [0.5, 0.95])
+    return {
+        "benchmark": given.benchmark, "half": given.half, "arms": given.arms, "steps": given.steps, "task": task,
+        "seed": seed, "row": row, "regret": at, "path": path, "ms": round(1_000.0 * float(search.seconds.mean()), 2),
+        "ms_95": round(float(high), 2), "ms_50": round(float(usual), 2),
+    }  # fmt: skip
 
 
 def decision_costs() -> None:
@@ -247,7 +260,7 @@ def _half(values: Floats) -> Floats:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--benchmark", choices=["taskset", "lcbench"], default="taskset")
+    parser.add_argument("--benchmark", choices=BENCHMARKS, default="taskset")
     parser.add_argument("--half", choices=["tuned", "reported"], default="tuned")
     parser.add_argument("--arms", type=int, default=1_000)
     parser.add_argument("--steps", type=int, default=1_000)
@@ -265,9 +278,7 @@ def main() -> None:
         lines = [line for path in given.read for line in path.read_text().splitlines() if line.startswith("{")]
         results = [json.loads(line) for line in lines]
     else:
-        results = searches(
-            given.benchmark, given.half, given.arms, given.steps, given.seeds, given.rows, given.prototype
-        )
+        results = searches(given)
     report(results, given.against)
 
 

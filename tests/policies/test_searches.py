@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
 from typing import Any
 
 import numpy as np
 import pytest
 
 import searches
+import searches_peers
 
 CURVES = np.array([[0.2, 0.3, 0.4], [0.1, 0.6, 0.8], [0.5, 0.5, 0.0], [0.0, 0.1, 0.2]])
 TABLE = searches.Table("made up", 0, CURVES, np.arange(8.0).reshape(4, 2))
@@ -39,10 +41,15 @@ def test_halves_are_apart_and_arms_are_permuted(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(searches, "tables", lambda benchmark: known)
     seen: dict[str, list[int]] = {}
     for half in ("tuned", "reported"):
-        found = searches.searches("taskset", half, 12, 20, [1, 2], ["model", "model, earlier tasks", "asha"], None)
+        given = argparse.Namespace(
+            benchmark="taskset", half=half, arms=12, steps=20, seeds=[1, 2], prototype=None,
+            rows=["model", "model, earlier tasks", "asha"],
+        )  # fmt: skip
+        found = searches.searches(given)
         seen[half] = sorted({one["task"] for one in found})
         assert len(found) == 18
         assert all(one["regret"][0] >= one["regret"][-1] >= 0.0 for one in found)
+        assert all(one["path"][3] == one["regret"][0] and one["path"][-1] == one["regret"][-1] for one in found)
     assert seen == {"tuned": [0, 2, 4], "reported": [1, 3, 5]}
 
 
@@ -55,3 +62,29 @@ def test_pairs_are_of_the_same_task_and_seed(capsys: pytest.CaptureFixture[str])
     ]
     searches.report(results, "asha")
     assert "model - asha:  +1.0 +- 0.0   +1.0 +- 0.0   +1.0 +- 0.0   +1.0 +- 0.0 (2 pairs)" in capsys.readouterr().out
+
+
+def test_peers_pay_an_epoch_once_and_are_given_arms_that_were_not_tried() -> None:
+    points = np.array([[0.0], [0.4], [1.0]])
+    run = searches_peers.Run(CURVES[[3, 1, 2]], points, 5, 0)
+    assert run.nearest([0.1]) == 0
+    assert run.nearest([0.1]) == 1, "the nearest one was tried"
+    assert [run.value(0, 2), run.value(0, 1), run.value(1, 2)] == [0.1, 0.0, 0.6]
+    assert run.nearest([0.0]) == 2
+    assert run.nearest([0.0]) == 0, "all were tried: the nearest one goes on"
+    assert run.value(0, 3) == 0.2
+    with pytest.raises(searches_peers.Over):
+        run.value(2, 1)
+    np.testing.assert_allclose(run.search().regret, 100.0 * (0.8 - np.array([0.0, 0.1, 0.1, 0.6, 0.6])) / 0.8)
+
+
+def test_what_is_left_of_the_steps_when_all_curves_have_ended_adds_nothing() -> None:
+    run = searches_peers.Run(CURVES[:2], np.array([[0.0], [1.0]]), 9, 0)
+    for arm in (0, 1):
+        assert run.nearest([float(arm)]) == arm
+        run.value(arm, 3)
+    with pytest.raises(searches_peers.Over):
+        run.nearest([0.0])
+    assert run.search().regret.tolist() == pytest.approx(
+        [100 * (0.8 - x) / 0.7 for x in (0.2, 0.3, 0.4, 0.4, 0.6)] + [0.0] * 4
+    )
