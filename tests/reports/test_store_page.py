@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from risingbandits import RisingBanditsError
+from risingbandits._core.errors import hide_password
 from risingbandits.allocation.allocator import Allocator
 from risingbandits.allocation.budget import Budget
 from risingbandits.allocation.events import Event
@@ -324,8 +325,8 @@ def test_a_live_page_tells_no_time_where_nobody_is_at_work(tmp_path: Path, capsy
 
 
 def test_no_password_is_shown() -> None:
-    shown = following._without_password("postgresql://ann:se%40cret@db.example:5432/runs?sslmode=require&password=x")
-    assert shown == "postgresql://ann@db.example:5432/runs?sslmode=require"
+    shown = hide_password("postgresql://ann:se%40cret@db.example:5432/runs?sslmode=require&password=x")
+    assert shown == "postgresql://ann:***@db.example:5432/runs?sslmode=require&password=***"
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from risingbandits._core.jit import compiled, instructions, interpreted, is_disabled, is_in_disk_cache
-from risingbandits._core.kernel_errors import MISTAKES, mistake
+from risingbandits._core.jit import (
+    MISTAKES,
+    compiled,
+    instructions,
+    interpreted,
+    is_disabled,
+    is_in_disk_cache,
+    mistake,
+)
 
 _LOADING = 0.02  # seconds in plain Python before code that is in the disk cache is loaded
 _COMPILING = 0.001  # seconds that compiling takes for each instruction of byte code

@@ -172,8 +172,8 @@ def check_counts(name: str, value: Any, minimum: int = 0) -> Ints:
 def hide_password(address: str) -> str:
     """The address of a store as it may be printed.
 
-    >>> hide_password("postgresql://me:secret@host/runs?schema=a&password=x"), hide_password("run.db")
-    ('postgresql://me:***@host/runs?schema=a&password=***', 'run.db')
+    >>> hide_password("postgresql://me:secret@host/runs?schema=a&sslpassword=x"), hide_password("run.db")
+    ('postgresql://me:***@host/runs?schema=a&sslpassword=***', 'run.db')
     """
     address = re.sub(r"(://[^/?#]*?:)[^/?#]*(@)", r"\1***\2", address)
-    return re.sub(r"(?<=[?&]password=)[^&]*", "***", address)
+    return re.sub(r"(?i)([?&](?:ssl)?password=)[^&]*", r"\1***", address)

@@ -1,7 +1,8 @@
-"""Files that are written whole or not at all, and values as JSON that every reader accepts."""
+"""Files that are written whole or not at all, values as JSON that every reader accepts, and arrays as bytes."""
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import os
@@ -9,7 +10,7 @@ import shutil
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,8 @@ import numpy as np
 
 from risingbandits._core.errors import RisingBanditsError
 
+Array = np.ndarray[Any, Any]
+_HEADER = "header"
 # What readers of JSON, zip files and arrays raise where bytes are wrong; RuntimeError: too deep, or as if encrypted.
 _DAMAGE = (
     *(OSError, ValueError, LookupError, TypeError, AttributeError, EOFError, OverflowError, RuntimeError),
@@ -84,6 +87,35 @@ def flush_folder(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def npz_bytes(
+    header: Mapping[str, Any], arrays: Mapping[str, Array], plain: Callable[[Any], Any] | None = None
+) -> bytes:
+    """A header and arrays as the bytes of one npz file; ``plain`` turns what JSON does not know into what it knows.
+
+    No pickle, so that a file from elsewhere cannot run code.
+    """
+    buffer = io.BytesIO()
+    text = np.frombuffer(json.dumps(header, default=plain).encode(), dtype=np.uint8)
+    np.savez(buffer, **{_HEADER: text, **arrays})  # type: ignore[arg-type]
+    return buffer.getvalue()
+
+
+def read_npz(data: bytes) -> tuple[dict[str, Any], dict[str, Array]]:
+    """The header and the arrays in the bytes that `npz_bytes` made.
+
+    A file that would take more memory than it has bytes is an error: ours are not compressed, nor do they have holes.
+    """
+    with np.load(io.BytesIO(data), allow_pickle=False) as file:
+        for name in file.files:
+            with file.zip.open(f"{name}.npy") as member:
+                read = np.lib.format.read_magic(member)
+                shape, _, dtype = getattr(np.lib.format, f"read_array_header_{read[0]}_{read[1]}")(member)
+                if math.prod(shape) * dtype.itemsize > len(data):
+                    raise ValueError(name)
+        arrays = dict(file)
+    return json.loads(arrays.pop(_HEADER).tobytes().decode()), arrays
 
 
 def remove(path: Path) -> None:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import io
-import json
-import tempfile
 import zipfile
 from array import array
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from risingbandits._core.errors import RisingBanditsError, shown
+from risingbandits._core.files import npz_bytes, read_npz
 from risingbandits._version import __version__
 from risingbandits.allocation.arm_state import Flight
 from risingbandits.allocation.budget import ExactSum
@@ -24,7 +21,7 @@ from risingbandits.allocation.pull import Saved
 from risingbandits.allocation.settings import Settings
 from risingbandits.allocation.slots import new_slot
 from risingbandits.allocation.stores.base import Store
-from risingbandits.policies import Policy
+from risingbandits.policies import saving
 
 FORMAT = 8  # goes up when the fold changes: a snapshot of another format is ignored and everything is replayed
 _ARM_FIELDS = (
@@ -110,26 +107,19 @@ def pack(ledger: Ledger) -> bytes:
         "dropped": ledger.dropped,
         "options": {option.key: option.to_dict() for option in ledger.options},
     }
-    with tempfile.TemporaryDirectory() as folder:
-        policy = ledger.policy.save(Path(folder) / "policy.npz").read_bytes()
-    arrays = {
-        "header": np.frombuffer(json.dumps(header).encode(), dtype=np.uint8),
-        "policy": np.frombuffer(policy, dtype=np.uint8),
+    arrays: dict[str, np.ndarray] = {
+        "policy": np.frombuffer(saving.to_bytes(ledger.policy), dtype=np.uint8),
         "order": np.frombuffer(ledger.told_arms, dtype=np.int32),
         "rewards": np.concatenate([np.frombuffer(arm.rewards, dtype=np.float64) for arm in ledger.arms]),
         "lengths": np.array([len(arm.rewards) for arm in ledger.arms], dtype=np.int64),
     }
-    buffer = io.BytesIO()
-    np.savez(buffer, **arrays)  # type: ignore[arg-type]
-    return buffer.getvalue()
+    return npz_bytes(header, arrays)
 
 
 def unpack(data: bytes, settings: Settings) -> Ledger | None:
     """The ledger, or None if the snapshot is damaged or of another version: the events are the truth."""
     try:
-        with np.load(io.BytesIO(data), allow_pickle=False) as file:
-            arrays = {name: file[name] for name in ("header", "policy", "order", "rewards", "lengths")}
-        header = json.loads(arrays["header"].tobytes().decode())
+        header, arrays = read_npz(data)
         if header["format"] != FORMAT or header["version"] != __version__:
             return None
         return _restore(header, arrays, settings)
@@ -163,10 +153,7 @@ def _restore(header: dict[str, Any], arrays: dict[str, np.ndarray], settings: Se
     ledger.rebuilds, ledger.surprises = header["rebuilds"], header["surprises"]
     ledger.last_id, ledger.last_time = header["last_id"], header["last_time"]
     ledger.free_pulls = header["free_pulls"]
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "policy.npz"
-        path.write_bytes(arrays["policy"].tobytes())
-        ledger.policy = Policy.load(path)
+    ledger.policy = saving.from_bytes(arrays["policy"].tobytes(), "the snapshot's policy")
     ledger.trust, ledger.dropped = header["trust"], header["dropped"]
     ledger.refresh_masks()
     return ledger

@@ -1,27 +1,20 @@
-"""A policy in the middle of a run as plain numbers and arrays, and on disk: one npz file with a JSON header.
-
-No pickle, so a file from elsewhere cannot run code.
-"""
+"""A policy in the middle of a run as plain numbers and arrays, and on disk: one npz file with a JSON header."""
 
 from __future__ import annotations
 
-import json
-import math
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from risingbandits._core.errors import RisingBanditsError
-from risingbandits._core.files import flush, readable, whole
+from risingbandits._core.files import Array, flush, npz_bytes, read_npz, readable, whole
 from risingbandits._version import __version__
 from risingbandits.policies._kernels import levels
 from risingbandits.policies.base import Policy
 from risingbandits.policies.registry import policy_class
 
 _FORMAT = 1
-_HEADER = "header"
-Array = np.ndarray[Any, Any]
 
 
 def state_dict(policy: Policy) -> dict[str, Any]:
@@ -84,26 +77,39 @@ def _generator(state: dict[str, Any]) -> np.random.Generator:
     return np.random.Generator(bits)
 
 
-def save(policy: Policy, path: Path) -> Path:
-    """Write ``policy`` to ``path``, atomically."""
+def to_bytes(policy: Policy) -> bytes:
+    """A policy, in the middle of a run or before."""
     run = None if policy._state is None else state_dict(policy)
     arrays = {}
     if run is not None:
         arrays = {"levels": run.pop("levels")} | {f"state.{name}": array for name, array in run.pop("arrays").items()}
-    header: dict[str, Any] = {
-        "format": _FORMAT,
-        "version": __version__,
-        "policy": policy.name,
-        "params": policy.get_params(),
-        "run": run,
-    }
+    params = policy.get_params()
+    header = {"format": _FORMAT, "version": __version__, "policy": policy.name, "params": params, "run": run}
     try:
-        arrays[_HEADER] = np.frombuffer(json.dumps(header, default=_plain).encode(), dtype=np.uint8)
+        return npz_bytes(header, arrays, _plain)
     except TypeError as error:
         raise RisingBanditsError(f"{policy!r} cannot be saved: {error}.") from error
+
+
+def from_bytes(data: bytes, name: str) -> Policy:
+    """What `to_bytes` made; ``name`` is what errors call it."""
+    header, arrays = read_npz(data)
+    if header["format"] != _FORMAT:
+        raise RisingBanditsError(f"{name} has format {header['format']}, this version reads format {_FORMAT}.")
+    params = {key: _with_tuples(value) for key, value in header["params"].items()}
+    policy = policy_class(header["policy"])(**params)
+    if header["run"] is not None:
+        known = arrays.pop("levels", None)
+        state = {key.removeprefix("state."): array for key, array in arrays.items() if key.startswith("state.")}
+        restore(policy, {**header["run"], "arrays": state, "levels": known})
+    return policy
+
+
+def save(policy: Policy, path: Path) -> Path:
+    """Write ``policy`` to ``path``, atomically."""
+    data = to_bytes(policy)
     with whole(path) as temporary:
-        with temporary.open("wb") as file:
-            np.savez(file, **arrays)
+        temporary.write_bytes(data)
         flush(temporary)
     return path
 
@@ -111,28 +117,7 @@ def save(policy: Policy, path: Path) -> Path:
 def load(path: Path) -> Policy:
     """Read what `save` wrote."""
     with readable(path, "is not a saved policy, or is damaged"):
-        with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
-            _refuse_bombs(file, path.stat().st_size)
-            header = json.loads(file[_HEADER].tobytes().decode())
-            arrays = {name.removeprefix("state."): file[name] for name in file.files if name.startswith("state.")}
-            known = file["levels"] if "levels" in file.files else None
-        if header["format"] != _FORMAT:
-            raise RisingBanditsError(f"{path} has format {header['format']}, this version reads format {_FORMAT}.")
-        params = {name: _with_tuples(value) for name, value in header["params"].items()}
-        policy = policy_class(header["policy"])(**params)
-        if header["run"] is not None:
-            restore(policy, {**header["run"], "arrays": arrays, "levels": known})
-    return policy
-
-
-def _refuse_bombs(file: Any, size: int) -> None:
-    """Raise for a file that would take more memory than it has bytes: `save` does not compress, nor leave holes."""
-    for name in file.files:
-        with file.zip.open(f"{name}.npy") as member:
-            read = np.lib.format.read_magic(member)
-            shape, _, dtype = getattr(np.lib.format, f"read_array_header_{read[0]}_{read[1]}")(member)
-            if math.prod(shape) * dtype.itemsize > size:
-                raise ValueError(name)
+        return from_bytes(path.read_bytes(), str(path))
 
 
 def _with_tuples(value: Any) -> Any:

@@ -15,6 +15,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
+from risingbandits._core.errors import hide_password
 from risingbandits._core.tables import TextTable
 from risingbandits._core.types import Floats, Ints
 from risingbandits.allocation.arm_state import ArmState, Flight
@@ -27,7 +28,6 @@ from risingbandits.allocation.status.status import allocation_table, arms_table
 from risingbandits.allocation.stores.reader import StoreReader, open_reader
 
 _FAILURES_KEPT = 100
-_SECRETS = ("password=", "sslpassword=")
 _MOST_AT_ONCE = 20_000  # events read in one go, so that a live view of a long history stays alive
 
 
@@ -148,7 +148,7 @@ class Follower:
 
     def __init__(self, store: str | Path) -> None:
         self.store = str(store)
-        self.shown_store = _without_password(self.store)
+        self.shown_store = hide_password(self.store)
         self.trouble = ""
         self._reader: StoreReader | None = open_reader(self.store)
         self.log = AllocationLog(self._reader.settings, self._reader.one_machine)
@@ -194,20 +194,3 @@ class Follower:
 def _first_line(error: Exception) -> str:
     lines = str(error).strip().splitlines()
     return lines[0].rstrip(".") if lines else type(error).__name__
-
-
-def _without_password(store: str) -> str:
-    """An address of a server without its password.
-
-    >>> _without_password("postgresql://ann:secret@host/db"), _without_password("run.db")
-    ('postgresql://ann@host/db', 'run.db')
-    >>> _without_password("postgresql:///db?user=ann&password=secret&port=5433")
-    'postgresql:///db?user=ann&port=5433'
-    """
-    scheme, mark, rest = store.partition("://")
-    if not mark:
-        return store
-    place, question, query = rest.partition("?")
-    user, at, host = place.rpartition("@")
-    kept = [pair for pair in query.split("&") if not pair.lower().startswith(_SECRETS)]
-    return scheme + mark + user.partition(":")[0] + at + host + question + "&".join(kept)
