@@ -48,6 +48,13 @@ def test_foreign_files(tmp_path: Path) -> None:
     refused(path, "is not a store of risingbandits")
 
 
+def test_a_run_that_was_closed_can_still_be_asked(tmp_path: Path) -> None:
+    with Allocator({"a": lambda pull: 0.1, "b": lambda pull: 0.2}, 6, store=tmp_path / "a.db") as allocator:
+        allocator.run(progress=False)
+    assert (allocator.recommend(), allocator.spent) == ("b", 6)
+    allocator.close()
+
+
 def test_a_directory_and_a_missing_folder(tmp_path: Path) -> None:
     with pytest.raises(RisingBanditsError, match="cannot be read"):
         Allocator.open(tmp_path)

@@ -123,7 +123,8 @@ class InUse:
                 self._handle = os.open(self._place, _PATH_ONLY)
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file, and forget the log, which SQLite removes with the last connection."""
+        self.log = None
         if self._handle >= 0:
             os.close(self._handle)
             self._handle = -1
