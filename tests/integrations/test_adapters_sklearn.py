@@ -147,6 +147,8 @@ def test_a_pipeline_learns_in_its_last_step() -> None:
 def test_a_model_is_no_arm_but_is_told_what_makes_one() -> None:
     with pytest.raises(RisingBanditsError, match=r"got Perceptron\(\): give PartialFitArm or Warm"):
         Allocator({"a": Perceptron()}, 3).run(progress=False)
+    with pytest.raises(RisingBanditsError, match=r'got Perceptron\(\): objects go into a mapping, {"name": arm}\.'):
+        Allocator([Perceptron()], 3)
 
 
 def test_what_grows_is_a_parameter_that_the_learner_has() -> None:

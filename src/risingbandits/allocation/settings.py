@@ -64,8 +64,10 @@ def one_of(*allowed: str, **more: Any) -> Any:
 def check_arm_name(name: Any, where: str = "an arm's name") -> str:
     """``name``, if it can name an arm: a printable string of one line."""
     if not isinstance(name, str) or not name.strip() or len(name) > _LONGEST_NAME or not name.isprintable():
+        listed = where == "an arm's name" and not isinstance(name, str)
+        objects = ': objects go into a mapping, {"name": arm}' if listed else ""
         raise RisingBanditsError(
-            f"{where} must be a printable string of 1 to {_LONGEST_NAME} characters, got {shown(name)}."
+            f"{where} must be a printable string of 1 to {_LONGEST_NAME} characters, got {shown(name)}{objects}."
         )
     return name
 
