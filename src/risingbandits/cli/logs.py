@@ -246,7 +246,7 @@ def problem_from(
 
 def range_of(curves: Curves, given: str | None) -> tuple[float, float]:
     """The range that is given, 0 to 1, or the least and greatest value, which is said."""
-    from risingbandits.logs.replay_inputs import range_of as own_range
+    from risingbandits.logs.replay import range_of as own_range
 
     if given is not None:
         low, high = options.parse_range(given)

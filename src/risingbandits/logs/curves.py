@@ -54,19 +54,7 @@ class Curves:
 def curves_of(
     recording: Recording, metric: str | None = None, direction: str | None = None, step: float | None = None
 ) -> Curves:
-    """The curves of one metric of a recording.
-
-    Parameters
-    ----------
-    recording : Recording
-    metric : str or None
-        Its name in the logs, or the end of it, such as "accuracy" for "eval/accuracy"; None if there is only one.
-    direction : {"maximize", "minimize"} or None
-        None: from the log, from the metric's name, or from where most runs go.
-    step : float or None
-        Steps of the logs from one value to the next. None: the recorded steps if they are the same in all runs,
-        otherwise the widest usual distance.
-    """
+    """The curves of one metric of a recording; the arguments are those of `load_curves`."""
     name = choose_metric(recording, metric)
     runs = {run.name: run for run in recording.runs if name in run.metrics}
     notes = list(recording.notes)

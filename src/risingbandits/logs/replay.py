@@ -10,20 +10,17 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from risingbandits._core.entry_points import EntryPoint
-from risingbandits._core.errors import (
-    check_positive_int,
-)
+from risingbandits._core.errors import RisingBanditsError, check_choice, check_positive_int, check_range, shown
 from risingbandits._core.jit import bound_kernel
 from risingbandits._core.types import Floats, Ints, Rng
-from risingbandits.logs.replay_inputs import LoadedCurves, given_curves
 from risingbandits.policies import Policy
-from risingbandits.policies.base import Kernels
+from risingbandits.policies.base import DIRECTIONS, Kernels
 from risingbandits.policies.objectives import DEFAULT, Objective
 from risingbandits.problems import Gaussian, NoNoise, RisingBandit
 from risingbandits.simulation.engine import Run, Runner, loop
@@ -35,6 +32,19 @@ if TYPE_CHECKING:
 _FINAL_SHARE = 0.05  # of a curve, whose mean is what the arm is worth in the end
 _LEAST_SIGMA = 0.001
 _SECONDS_PER_ROUND, _SECONDS_PER_ARM = 3e-5, 3e-6  # in plain Python, about
+
+
+class LoadedCurves(Protocol):
+    """Curves with what is known about them, as `load_curves` returns them."""
+
+    @property
+    def values(self) -> Mapping[str, Floats]: ...
+    @property
+    def direction(self) -> str: ...
+    @property
+    def hours(self) -> Mapping[str, Floats]: ...
+    @property
+    def step(self) -> float: ...
 
 
 class Course(NamedTuple):
@@ -226,7 +236,7 @@ def replay(
     >>> outcome.arms[outcome.best_arm], round(outcome.best_constant, 3)
     ('slow', 0.5)
     """
-    names, scaled, direction, low, high, hours, step = given_curves(curves, direction, reward_range)
+    names, scaled, direction, low, high, hours, step = _given_curves(curves, direction, reward_range)
     objective = Objective.get(objective)
     budget = max(1, sum(map(len, scaled)) // 4) if budget is None else check_positive_int("budget", budget)
     orders = check_positive_int("orders", orders)
@@ -331,3 +341,70 @@ def _loop(kernels: Kernels, state_class: type, draws: bool) -> EntryPoint:
     """The engine's loop; most replays are over before compiling would pay."""
     kernels = kernels._replace(select=bound_kernel(_select_unmasked, select=kernels.select))
     return EntryPoint(loop, **kernels._asdict(), State=state_class)
+
+
+# -- what it is given: curves as a dict, or as loaded from logs --------------------------------------------------------
+
+
+class _Given(NamedTuple):
+    """Curves in [0, 1], where more is better, and what they were."""
+
+    names: tuple[str, ...]
+    scaled: list[Floats]
+    direction: str
+    low: float
+    high: float
+    hours: Mapping[str, Floats]
+    step: float | None
+
+
+def _given_curves(
+    curves: Mapping[str, npt.ArrayLike] | LoadedCurves,
+    direction: str | None,
+    reward_range: tuple[float, float] | None,
+) -> _Given:
+    """Curves as played; direction and range as given, otherwise as loaded, otherwise more is better and 0 to 1."""
+    if isinstance(curves, Mapping) or not hasattr(curves, "direction"):
+        values: Mapping[str, npt.ArrayLike] = curves  # type: ignore[assignment]
+        known_direction, known_range = "maximize", (0.0, 1.0)
+        hours: Mapping[str, Floats] = {}
+        step: float | None = None
+    else:
+        values = curves.values
+        known_direction, known_range = curves.direction, range_of(curves.values)
+        hours, step = curves.hours, curves.step
+    way = check_choice("direction", known_direction if direction is None else direction, DIRECTIONS)
+    low, high = check_range("reward_range", known_range if reward_range is None else reward_range)
+    if not isinstance(values, Mapping) or not values:
+        raise RisingBanditsError(f"curves must be a dict with at least one arm and its values, got {shown(values)}.")
+    scaled = [_scaled(name, own, way, low, high) for name, own in values.items()]
+    return _Given(tuple(str(name) for name in values), scaled, way, low, high, hours, step)
+
+
+def _scaled(name: str, values: npt.ArrayLike, direction: str, low: float, high: float) -> Floats:
+    try:
+        curve = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        curve = np.empty(0)
+    if curve.ndim != 1 or curve.size == 0 or not np.isfinite(curve).all():
+        raise RisingBanditsError(f"curves[{name!r}] must be a list of finite numbers, got {shown(values)}.")
+    if curve.min() < low or curve.max() > high:
+        raise RisingBanditsError(
+            f"curves[{name!r}] must lie in the reward range, {low:g} to {high:g}, "
+            f"has {curve.min():g} to {curve.max():g}: give the range of the values."
+        )
+    found: Floats = (curve - low) / (high - low) if direction == "maximize" else (high - curve) / (high - low)
+    return found
+
+
+def range_of(curves: Mapping[str, Floats]) -> tuple[float, float]:
+    """0 to 1 if all values lie in it, otherwise the least and the greatest.
+
+    >>> range_of({"a": np.array([0.2, 0.9])}), range_of({"a": np.array([2.0, 3.0]), "b": np.array([1.5])})
+    ((0.0, 1.0), (1.5, 3.0))
+    """
+    low = min(float(values.min()) for values in curves.values())
+    high = max(float(values.max()) for values in curves.values())
+    if low >= 0.0 and high <= 1.0:
+        return 0.0, 1.0
+    return low, high if high > low else low + 1.0

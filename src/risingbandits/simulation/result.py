@@ -355,7 +355,7 @@ class Result:
         is LaTeX, used as it is. ``columns`` picks some by their heads, ``["policy", "final regret"]``: all of them are
         wider than a column of a paper.
         """
-        from risingbandits._core.tables import latex_table
+        from risingbandits.simulation.summary import latex_table
 
         return self._written(path, latex_table(self._table(objective).only(columns), caption, label))
 
