@@ -33,6 +33,12 @@ SHARES = (0.1, 0.25, 0.5, 1.0)  # of the steps, at which regret is printed
 EARLIER, CURVES = 5, 40  # earlier tasks, and curves of each
 PATH = 40  # of how many points a drawn line consists
 ROWS = ("model", "model without configs", "model, earlier tasks", "auto", "asha")
+MISINFORMED = (
+    "model, configs shuffled",
+    "model, best 20 configs exchanged",
+    "model, earlier tasks shuffled",
+    "model, earlier tasks half wrong",
+)
 BENCHMARKS = ("taskset", "lcbench")
 
 
@@ -71,6 +77,23 @@ def earlier(now: Table, others: Sequence[Table], arms: npt.NDArray[np.int64], se
     features = Features(as_dicts(np.concatenate([now.configs[arms], *rows])))
     points = [features.points(as_dicts(part)) for part in (np.concatenate(rows), now.configs[arms])]
     return process.scores_from_earlier(points[0], features.groups(), np.concatenate(scores), points[1])
+
+
+def misinformed(row: str, table: Table, arms: npt.NDArray[np.int64], prior: Any, seed: int) -> tuple[Floats, Any]:
+    """Configs and prior with which a row of `MISINFORMED` plays: they are those of other arms."""
+    configs, count = table.configs[arms].copy(), len(arms)
+    rng = np.random.default_rng([seed, table.number, 9])
+    if row == "model, configs shuffled":
+        return configs[rng.permutation(count)], None
+    if row == "model, best 20 configs exchanged":
+        order = np.argsort(-table.curves[arms, -1], kind="stable")
+        best, others = order[:20], rng.permutation(order[20:])[:20]
+        configs[best], configs[others] = configs[others], configs[best]
+        return configs, None
+    wrong = rng.permutation(count)[: count if row == "model, earlier tasks shuffled" else count // 2]
+    changed = prior.copy()
+    changed[wrong] = prior[rng.permutation(wrong)]
+    return configs, changed
 
 
 def as_dicts(configs: Floats) -> list[dict[str, float | str | None]]:
@@ -140,6 +163,7 @@ def choosers(prototype: Path | None) -> dict[str, Callable[..., Any]]:
         "model, earlier tasks": model,
         "auto": named("auto"),
         "asha": named("asha"),
+        **dict.fromkeys(MISINFORMED, model),
     }
     if prototype is not None:
         spec = importlib.util.spec_from_file_location("prototype", prototype)
@@ -170,7 +194,8 @@ def searches(given: argparse.Namespace) -> list[dict[str, Any]]:
             configs = table.configs[sample]
             prior = earlier(table, known, sample, seed) if any("earlier" in row for row in given.rows) else None
             for row in given.rows:
-                chooser = makers[row](given.arms, given.steps, table.curves.shape[1], configs, prior, seed)
+                known_of = misinformed(row, table, sample, prior, seed) if row in MISINFORMED else (configs, prior)
+                chooser = makers[row](given.arms, given.steps, table.curves.shape[1], *known_of, seed)
                 found.append(recorded(given, table.number, seed, row, play(table, sample, given.steps, chooser)))
                 print(json.dumps(found[-1]), flush=True)
     return found

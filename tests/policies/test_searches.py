@@ -53,6 +53,25 @@ def test_halves_are_apart_and_arms_are_permuted(monkeypatch: pytest.MonkeyPatch)
     assert seen == {"tuned": [0, 2, 4], "reported": [1, 3, 5]}
 
 
+@pytest.mark.parametrize("row", searches.MISINFORMED)
+def test_misinformed_rows_have_what_belongs_to_other_arms(row: str) -> None:
+    rng = np.random.default_rng(0)
+    table = searches.Table("made up", 1, rng.random((50, 6)), rng.random((50, 2)))
+    arms, prior = rng.permutation(50)[:44], rng.random(44)
+    configs, changed = searches.misinformed(row, table, arms, prior, 1)
+    own = table.configs[arms]
+    assert sorted(map(tuple, configs)) == sorted(map(tuple, own)), "the same configs, of other arms"
+    moved = (configs != own).any(axis=1)
+    if changed is not None:
+        assert not moved.any()
+        assert sorted(changed) == sorted(prior)
+        assert np.count_nonzero(changed != prior) in (range(15, 23) if "half" in row else range(38, 45))
+    else:
+        best = np.argsort(-table.curves[arms, -1])[:20]
+        assert moved[best].all() if "best" in row else moved.sum() > 38
+        assert "best" not in row or moved.sum() == 40
+
+
 def test_pairs_are_of_the_same_task_and_seed(capsys: pytest.CaptureFixture[str]) -> None:
     one = {"benchmark": "taskset", "half": "tuned", "arms": 3, "steps": 9, "ms_95": 1.0}
     results = [
