@@ -10,6 +10,7 @@ LCBench's tasks with even numbers (`--half tuned`).
 from __future__ import annotations
 
 import argparse
+import csv
 import importlib.util
 import json
 import math
@@ -264,8 +265,8 @@ def report(results: Sequence[dict[str, Any]], against: str | None) -> None:
         for row, own in by_row.items():
             values = np.array([each["regret"] for each in own.values()])
             shown = "  ".join(f"{m:5.1f} +-{h:4.1f}" for m, h in zip(values.mean(0), _half(values), strict=True))
-            times = [each["ms_95"] for each in own.values()]
-            print(f"{row:28s} {shown}   95 % of decisions within {np.mean(times):.1f} ms ({len(own)} searches)")
+            usual, high = (np.mean([each[key] for each in own.values()]) for key in ("ms", "ms_95"))
+            print(f"{row:32s} {shown}   {usual:.1f} CPU ms a step, 95 % within {high:.1f} ({len(own)} searches)")
         for row, own in by_row.items():
             if against in by_row and row != against:
                 pairs = [(own[i]["regret"], by_row[against][i]["regret"]) for i in own if i in by_row[against]]
@@ -274,11 +275,32 @@ def report(results: Sequence[dict[str, Any]], against: str | None) -> None:
                 print(f"{row} - {against}: {shown} ({len(pairs)} pairs)")
 
 
-def _half(values: Floats) -> Floats:
-    """Half the width of the 95 % interval of the mean, by resampling searches."""
+def write_lines(results: Sequence[dict[str, Any]], path: Path) -> None:
+    """Write the lines of a picture: for each row and time the mean regret with its 95 % interval."""
+    groups: dict[tuple[Any, ...], list[Any]] = {}
+    for one in results:
+        groups.setdefault((one["benchmark"], one["arms"], one["row"], one["steps"]), []).append(one["path"])
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["benchmark", "arms", "row", "step", "mean", "low", "high", "searches"])
+        for (benchmark, arms, row, steps), paths in groups.items():
+            values = np.array(paths)
+            for i, three in enumerate(zip(values.mean(0), *_interval(values), strict=True), start=1):
+                shown = [f"{number:.2f}" for number in three]
+                writer.writerow([benchmark, arms, row, math.ceil(i / PATH * steps), *shown, len(values)])
+
+
+def _interval(values: Floats) -> tuple[Floats, Floats]:
+    """Both ends of the 95 % interval of the mean, by resampling searches."""
     rng = np.random.default_rng(0)
     means = np.stack([values[rng.integers(0, len(values), len(values))].mean(0) for _ in range(2_000)])
     low, high = np.quantile(means, [0.025, 0.975], axis=0)
+    return low, high
+
+
+def _half(values: Floats) -> Floats:
+    """Half the width of that interval."""
+    low, high = _interval(values)
     half: Floats = (high - low) / 2
     return half
 
@@ -294,6 +316,9 @@ def main() -> None:
     parser.add_argument("--prototype", type=Path, help="a file with another ConfigModel, for rows named prototype")
     parser.add_argument("--costs", action="store_true", help="measure CPU time per decision instead")
     parser.add_argument("--read", type=Path, nargs="+", help="files of earlier output: report them, play nothing")
+    parser.add_argument(
+        "--lines", type=Path, help="the file to which the lines of the picture are written, with --read"
+    )
     parser.add_argument("--against", help="the row from which differences are taken")
     given = parser.parse_args()
     if given.costs:
@@ -302,6 +327,8 @@ def main() -> None:
     if given.read:
         lines = [line for path in given.read for line in path.read_text().splitlines() if line.startswith("{")]
         results = [json.loads(line) for line in lines]
+        if given.lines:
+            write_lines(results, given.lines)
     else:
         results = searches(given)
     report(results, given.against)

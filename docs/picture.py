@@ -6,6 +6,7 @@ too, which need RISINGBANDITS_DATA. The figure of the page on papers is what the
 
 from __future__ import annotations
 
+import csv
 import os
 import re
 import subprocess
@@ -34,6 +35,15 @@ _WHITE_FOR_BLACK = {"#000000": "#ffffff"}
 _CROSSING = dict(zip(("fast", "slow", "poor"), SCANNED["three arms"], strict=True))
 _HORIZON = 500
 _REAL = ("scikit-learn", 4, 10)  # family, task, pulls per arm
+_BENCHMARKS = {"taskset": "TaskSet: text classifiers", "lcbench": "LCBench: tables"}
+_SEARCHED = {  # rows of benchmarks/searches.py and searches_peers.py, and what the picture calls them
+    "model": "config-model",
+    "model, earlier tasks": "config-model with earlier runs",
+    "Syne Tune ASHA": "Syne Tune: ASHA",
+    "Optuna TPE, Hyperband": "Optuna: TPE, Hyperband",
+    "SMAC": "SMAC: Hyperband, forest",
+    "DEHB": "DEHB",
+}
 _NAMED = 4  # arms of a real task that are not grey: those with most pulls
 
 
@@ -116,6 +126,31 @@ def _colour(position: int, dark: bool) -> str:
     return _WHITE_FOR_BLACK.get(colour, "0.35" if dark and position < 0 else colour) if dark else colour
 
 
+def searches(dark: bool = False) -> Figure:
+    """Regret over time of searches among 1,000 configurations, with 95 % intervals, from `docs/searches.csv`."""
+    with (_DOCS / "searches.csv").open() as file:
+        rows = [row for row in csv.DictReader(file) if row["arms"] == "1000"]
+    with styled():
+        if dark:
+            matplotlib.rcParams.update(_DARK)
+        figure = Figure(figsize=(7.2, 3.0), layout="constrained")
+        for axes, (benchmark, title) in zip(figure.subplots(1, 2), _BENCHMARKS.items(), strict=True):
+            for position, (name, label) in enumerate(_SEARCHED.items()):
+                own = [row for row in rows if (row["benchmark"], row["row"]) == (benchmark, name)]
+                step, mean, low, high = (
+                    np.array([float(row[key]) for row in own]) for key in ("step", "mean", "low", "high")
+                )
+                colour, width = _colour(position, dark), 1.8 if name.startswith("model") else 1.0
+                axes.fill_between(step, low, high, color=colour, alpha=0.15, linewidth=0)
+                axes.plot(step, mean, color=colour, linewidth=width, label=label)
+            axes.set(title=title, xlabel="epochs trained, of all configurations", ylabel="regret (%)", ylim=(0, 40))
+            tidy(axes)
+            if dark:
+                axes.grid(True, color=_GRID)
+        figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False)
+        return figure
+
+
 def save(figure: Figure, name: str) -> None:
     figure.savefig(_DOCS / name, dpi=150, metadata={"Software": None})  # equal figures, equal bytes
 
@@ -137,6 +172,8 @@ if __name__ == "__main__":
         save(
             picture(crossed, ("A slow arm can be the best in the end ...", "... and the default finds it"), dark), name
         )
+    for name, dark in (("searches.png", False), ("searches-dark.png", True)):
+        save(searches(dark), name)
     if os.environ.get("RISINGBANDITS_DATA"):
         save(
             picture(real(), ("Thirty models, one of them the best ...", "... and the default starts few of them")),

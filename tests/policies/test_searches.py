@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -73,7 +74,7 @@ def test_misinformed_rows_have_what_belongs_to_other_arms(row: str) -> None:
 
 
 def test_pairs_are_of_the_same_task_and_seed(capsys: pytest.CaptureFixture[str]) -> None:
-    one = {"benchmark": "taskset", "half": "tuned", "arms": 3, "steps": 9, "ms_95": 1.0}
+    one = {"benchmark": "taskset", "half": "tuned", "arms": 3, "steps": 9, "ms": 0.5, "ms_95": 1.0}
     results = [
         {**one, "task": task, "seed": 1, "row": row, "regret": [task + shift] * 4}
         for task in (2, 0)
@@ -107,3 +108,16 @@ def test_what_is_left_of_the_steps_when_all_curves_have_ended_adds_nothing() -> 
     assert run.search().regret.tolist() == pytest.approx(
         [100 * (0.8 - x) / 0.7 for x in (0.2, 0.3, 0.4, 0.4, 0.6)] + [0.0] * 4
     )
+
+
+def test_lines_have_means_and_intervals(tmp_path: Path) -> None:
+    one = {"benchmark": "taskset", "arms": 3, "steps": 80, "row": "model"}
+    results = [{**one, "path": [start] * 20 + [0.0] * 20} for start in (1.0, 2.0, 3.0)]
+    searches.write_lines(results, tmp_path / "lines.csv")
+    lines = (tmp_path / "lines.csv").read_text().splitlines()
+    assert lines[0] == "benchmark,arms,row,step,mean,low,high,searches"
+    assert len(lines) == 41
+    first = lines[1].split(",")
+    assert first[:5] == ["taskset", "3", "model", "2", "2.00"]
+    assert 1.0 <= float(first[5]) < 2.0 < float(first[6]) <= 3.0
+    assert lines[-1] == "taskset,3,model,80,0.00,0.00,0.00,3"
