@@ -51,7 +51,7 @@ def played(policies: Mapping[str, Policy], problem: RisingBandit, runs: int, siz
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that a told sigma is too small: the page says so
         horizon = (problem.horizon or 0) // size.divide
-        return simulate(dict(policies), problem, horizon, runs=runs, seed=SEED, record_at=1)
+        return simulate(dict(policies), problem, horizon=horizon, runs=runs, seed=SEED, record_at=1)
 
 
 def cell(result: Result, label: str) -> str:

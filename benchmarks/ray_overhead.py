@@ -113,7 +113,7 @@ def study(console: Console, blocks: int, horizon: int, pairs: int, cores: int) -
 
         def ray() -> tuple[list[float], float]:
             start = time.perf_counter()
-            result = simulate(_POLICY, _PROBLEM, horizon, total, record_at=1, backend="ray", jobs=cores)
+            result = simulate(_POLICY, _PROBLEM, horizon=horizon, runs=total, record_at=1, backend="ray", jobs=cores)
             gains = (result.oracle[-1] - result.final_regret[_POLICY]).tolist()
             return gains, time.perf_counter() - start
 

@@ -86,7 +86,9 @@ def measure(
     columns = []
     for problem in problems:
         played = home(problem, horizon) if problem in HOMES else get_problem(problem)
-        result = simulate(policies, played, horizon, runs, seed, jobs, record_at=1, objective="cumulative")
+        result = simulate(
+            policies, played, horizon=horizon, runs=runs, seed=seed, jobs=jobs, record_at=1, objective="cumulative"
+        )
         means = {name: float(result.mean(name)[-1]) for name in names}
         best = min(means.values())
         cells = {

@@ -18,7 +18,8 @@ and an `Allocator` decides for real, one pull at a time:
 'large'
 
 Everything else is in sub-packages, loaded when first used: ``rb.policies``, ``rb.problems`` (curves, noise),
-``rb.theory``, ``rb.allocation``, ``rb.logs``, ``rb.integrations``, ``rb.reports``, ``rb.testing``, ``rb.lab``.
+``rb.allocation``, ``rb.logs``, ``rb.integrations``, ``rb.testing``, ``rb.lab``. The paper's bounds and quantities are
+in `risingbandits.theory`.
 
 Stability: stable.
 """
@@ -29,18 +30,7 @@ from typing import TYPE_CHECKING, Any
 from risingbandits._version import __version__
 
 if TYPE_CHECKING:
-    from risingbandits import (
-        allocation,
-        integrations,
-        lab,
-        logs,
-        policies,
-        problems,
-        reports,
-        simulation,
-        testing,
-        theory,
-    )
+    from risingbandits import allocation, integrations, lab, logs, policies, problems, testing
     from risingbandits._core.errors import RisingBanditsError
     from risingbandits.allocation import Allocator, Budget, NoArmAvailable, Pull
     from risingbandits.allocation.recordings import load_curves
@@ -72,25 +62,11 @@ __all__ = [
     "problem_names",
     "problems",
     "replay",
-    "reports",
     "simulate",
-    "simulation",
     "testing",
-    "theory",
 ]
 
-_ROOMS = (
-    "allocation",
-    "integrations",
-    "lab",
-    "policies",
-    "problems",
-    "logs",
-    "reports",
-    "simulation",
-    "testing",
-    "theory",
-)
+_PACKAGES = ("allocation", "integrations", "lab", "logs", "policies", "problems", "testing")
 _MODULES = {
     "_core.errors": ("RisingBanditsError",),
     "allocation": ("Allocator", "Budget", "NoArmAvailable", "Pull"),
@@ -106,8 +82,8 @@ _WHERE = {name: module for module, names in _MODULES.items() for name in names}
 if not TYPE_CHECKING:  # or every name would be known to a type checker
 
     def __getattr__(name: str) -> Any:
-        """Rooms and their names, loaded when first used."""
-        if name in _ROOMS:
+        """Packages and names, loaded when first used."""
+        if name in _PACKAGES:
             return importlib.import_module(f"{__name__}.{name}")
         if name not in _WHERE:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}{_hint(name)}")
@@ -124,7 +100,7 @@ def _hint(name: str) -> str:
     """Where a name is that was looked up at the top level."""
     if name.startswith("_"):
         return ""
-    for room in ("policies", "problems"):
-        if name in getattr(importlib.import_module(f"{__name__}.{room}"), "__all__", ()):
-            return f"; it is risingbandits.{room}.{name}"
+    for package in ("policies", "problems"):
+        if name in getattr(importlib.import_module(f"{__name__}.{package}"), "__all__", ()):
+            return f"; it is risingbandits.{package}.{name}"
     return ""

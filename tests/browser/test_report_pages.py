@@ -29,7 +29,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> str:
     curves = [[0.1, 0.2 + 0.1 * arm, 0.3 + 0.1 * arm] for arm in range(len(WICKED))]
     problem = RisingBandit.from_array(curves, name=WICKED[1], arm_names=WICKED)
     policies = {WICKED[0]: get_policy("commit-ucb"), WICKED[2]: RoundRobin(), WICKED[3]: get_policy("red-ucb")}
-    result = simulate(policies, problem, 200, runs=4)
+    result = simulate(policies, problem, horizon=200, runs=4)
     Study(problem, result).save(folder, f"risingbandits simulate '{WICKED[0]}'")
     return write_html(folder, folder / "report.html").as_uri()
 

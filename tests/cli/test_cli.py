@@ -258,7 +258,7 @@ def test_damaged_curves_name_the_cell(capsys: pytest.CaptureFixture[str], curves
     curves.write_text("small,large\n0.3,0.1\nx,0.3\n")
     code, _, err = outcome(capsys, "simulate", "--curves", str(curves))
     assert code == 2
-    assert "row 3, column 'small'" in err
+    assert "line 3, column 'small'" in err
 
 
 def test_demo(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -135,13 +135,13 @@ def with_policy_header(header: bytes) -> bytes:
 @cache
 def result_header() -> bytes:
     with TemporaryDirectory() as folder:
-        return (simulate("round-robin", "paper-2arms", 20, runs=2).save(folder) / "result.json").read_bytes()
+        return (simulate("round-robin", "paper-2arms", horizon=20, runs=2).save(folder) / "result.json").read_bytes()
 
 
 @cache
 def result_data() -> bytes:
     with TemporaryDirectory() as folder:
-        return (simulate("round-robin", "paper-2arms", 20, runs=2).save(folder) / "result.npz").read_bytes()
+        return (simulate("round-robin", "paper-2arms", horizon=20, runs=2).save(folder) / "result.npz").read_bytes()
 
 
 def memory_entry() -> bytes:

@@ -47,9 +47,15 @@ def test_simulate_gives_equal_files(tmp_path: Path) -> None:
     policies: list[str | Policy] = list(POLICIES)
     told: dict[str, list[int]] = {name: [] for name in POLICIES}
     far = simulate(
-        policies, "paper-15arms", 3_000, 12, seed=5, backend="ray", progress=lambda name, done: told[name].append(done)
+        policies,
+        "paper-15arms",
+        horizon=3_000,
+        runs=12,
+        seed=5,
+        backend="ray",
+        progress=lambda name, done: told[name].append(done),
     )
-    near = simulate(policies, "paper-15arms", 3_000, 12, seed=5)
+    near = simulate(policies, "paper-15arms", horizon=3_000, runs=12, seed=5)
     assert files(far.save(tmp_path / "ray")) == files(near.save(tmp_path / "local"))
     assert all(done == list(range(1, 13)) for done in told.values())
 
@@ -208,15 +214,17 @@ def test_nodes_with_another_program_are_refused(tmp_path: Path) -> None:
 def test_a_policy_in_the_middle_of_a_run_travels_by_its_settings() -> None:
     policy = get_policy("red-ucb", eps=0.1).reset(2, 50)
     policy.tell(0, 0.5)
-    far = simulate(policy, "paper-2arms", 200, 2, backend="ray")
-    assert (far.final_regret["red-ucb"] == simulate(policy, "paper-2arms", 200, 2).final_regret["red-ucb"]).all()
+    far = simulate(policy, "paper-2arms", horizon=200, runs=2, backend="ray")
+    assert (
+        far.final_regret["red-ucb"] == simulate(policy, "paper-2arms", horizon=200, runs=2).final_regret["red-ucb"]
+    ).all()
 
 
 def test_bad_arguments() -> None:
     with pytest.raises(RisingBanditsError, match="backend must be one of local, ray; got 'rays'"):
-        simulate("red-ucb", "paper-2arms", 10, backend="rays")
+        simulate("red-ucb", "paper-2arms", horizon=10, backend="rays")
     with pytest.raises(RisingBanditsError, match="jobs must be an integer >= 1, got 0"):
-        simulate("red-ucb", "paper-2arms", 10, jobs=0, backend="ray")
+        simulate("red-ucb", "paper-2arms", horizon=10, jobs=0, backend="ray")
 
 
 WITHOUT_RAY = """

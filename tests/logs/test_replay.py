@@ -71,7 +71,7 @@ def test_it_is_what_simulate_does_without_noise() -> None:
     chosen = {"red-ucb": get_policy("red-ucb", sigma=0.1), "round-robin": get_policy("round-robin")}
     outcome = replay(curves, chosen, 50)
     problem = RisingBandit.from_array(list(curves.values()), noise=NoNoise(), horizon=50)
-    result = simulate(chosen, problem, 50)
+    result = simulate(chosen, problem, horizon=50)
     for label in chosen:
         assert outcome.pulls[label][0].tolist() == result.pulls[label][0].tolist()
         assert 50 * outcome.regret(label)[0] == pytest.approx(result.final_regret[label][0])
@@ -83,7 +83,7 @@ def test_arms_that_end_are_those_of_simulate() -> None:
     chosen = {"red-ucb": get_policy("red-ucb", sigma=0.1), "halving": get_policy("successive-halving")}
     outcome = replay(curves, chosen, 60)
     problem = RisingBandit.from_array(list(curves.values()), noise=NoNoise(), horizon=60)
-    result = simulate(chosen, problem, 60, after_end="stop")
+    result = simulate(chosen, problem, horizon=60, after_end="stop")
     for label in chosen:
         assert outcome.pulls[label][0].tolist() == result.pulls[label][0].tolist()
         assert outcome.recommended[label][0] == result.recommended[label][0]

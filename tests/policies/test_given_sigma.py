@@ -38,7 +38,9 @@ def test_half_of_the_noise_told_costs_commit_ucb_nothing(rule: str | None) -> No
 def test_sigma_is_kept_only_where_a_bound_is_promised(changes: dict[str, Any]) -> None:
     said = "it is estimated from now on" if changes else "kept, because the bound on the regret is about it"
     with pytest.warns(UserWarning, match=f"sigma=0.02 is contradicted .*{said}"):
-        simulate(CommitUCB(**{"risk": None, "recheck": 0.0, "sigma": 0.02, **changes}), "paper-2arms", 2_000, seed=3)
+        simulate(
+            CommitUCB(**{"risk": None, "recheck": 0.0, "sigma": 0.02, **changes}), "paper-2arms", horizon=2_000, seed=3
+        )
 
 
 def jumps(sigma: float) -> RisingBandit:

@@ -67,7 +67,7 @@ def study() -> Study:
     curves = [np.linspace(0.1, 0.5 + 0.1 * arm, 40) for arm in range(len(WICKED))]
     problem = RisingBandit.from_array(curves, name="<i>mine</i>", arm_names=WICKED)
     policies = {WICKED[0]: get_policy("commit-ucb"), WICKED[1]: RoundRobin()}
-    return Study(problem, simulate(policies, problem, 40, runs=3))
+    return Study(problem, simulate(policies, problem, horizon=40, runs=3))
 
 
 def save(problem: RisingBandit, result: Result, folder: Path, command: str = "cmd") -> Path:
@@ -173,7 +173,7 @@ def test_several_studies_and_one_without_curves(study: Study, tmp_path: Path) ->
 
 def test_a_single_run_of_a_single_policy_on_one_arm(tmp_path: Path) -> None:
     problem = RisingBandit.from_array([[0.5, 0.6]], name="tiny")
-    save(problem, simulate("round-robin", problem, 2, runs=1), tmp_path)
+    save(problem, simulate("round-robin", problem, horizon=2, runs=1), tmp_path)
     drawn = figures(write_html(tmp_path, tmp_path / "page.html").read_text())
     assert [len(figure["data"]) for figure in drawn.values()] == [1, 1, 1, 1]
 
@@ -181,7 +181,7 @@ def test_a_single_run_of_a_single_policy_on_one_arm(tmp_path: Path) -> None:
 def test_many_arms_are_shown_together(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     problem = RisingBandit.from_array(np.sort(rng.random((300, 50)), axis=1), name="many")
-    save(problem, simulate("round-robin", problem, 600, runs=2), tmp_path)
+    save(problem, simulate("round-robin", problem, horizon=600, runs=2), tmp_path)
     page = write_html(tmp_path, tmp_path / "page.html")
     drawn = figures(page.read_text())
     assert len(drawn["study-1-pulls"]["data"][0]["x"]) == 21  # type: ignore[arg-type]

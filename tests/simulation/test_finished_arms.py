@@ -126,7 +126,7 @@ def test_words_that_are_refused() -> None:
 @given(limits=st.lists(st.integers(1, 12), min_size=4, max_size=4), horizon=st.integers(1, 60))
 def test_no_arm_is_pulled_beyond_its_end(limits: list[int], horizon: int) -> None:
     result = simulate(
-        ["r-sr", "successive-halving", "commit-ucb"], ending_problem(limits), horizon, after_end="stop", jobs=1
+        ["r-sr", "successive-halving", "commit-ucb"], ending_problem(limits), horizon=horizon, after_end="stop", jobs=1
     )
     for pulls in result.pulls.values():
         assert (pulls[0] <= limits).all()

@@ -157,7 +157,7 @@ def test_damaged_results_are_refused(result: Result, tmp_path: Path) -> None:
 def test_data_of_another_result_is_refused(tmp_path: Path) -> None:
     """Whole, and of the same shape: only the header can tell."""
     one, other = (
-        simulate("red-ucb", "paper-2arms", 50, runs=2, seed=seed).save(tmp_path / str(seed)) for seed in (1, 2)
+        simulate("red-ucb", "paper-2arms", horizon=50, runs=2, seed=seed).save(tmp_path / str(seed)) for seed in (1, 2)
     )
     (one / "result.npz").write_bytes((other / "result.npz").read_bytes())
     with pytest.raises(

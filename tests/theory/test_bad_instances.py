@@ -88,7 +88,7 @@ def test_a_straight_late_arm_that_the_search_has_found() -> None:
     late = np.where(n == 0, 0.0, np.minimum(1.0, 0.192 + 0.0053 * (n - 1)))
     problem = problem_of(np.vstack([np.full(700, 0.21), late, np.zeros((2, 700))]))
     policies: list[str | Policy] = [CommitUCB(), Auto("cumulative")]
-    lost = [simulate([policy], problem, 700, 1).summary()[0]["percent"] for policy in policies]
+    lost = [simulate([policy], problem, horizon=700, runs=1).summary()[0]["percent"] for policy in policies]
     assert lost[0] < 4.0
     assert 4.0 < lost[1] < 20.0
 

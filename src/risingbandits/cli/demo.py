@@ -63,7 +63,7 @@ def demo(
             problem = get_problem(name)
             with progress_bar(name, runs * len(_POLICIES)) as advance:
                 options: dict[str, Any] = {"jobs": jobs, "progress": advance, "objective": "cumulative"}
-                studies.append(Study(problem, simulate(_POLICIES, problem, horizon, runs, **options)))
+                studies.append(Study(problem, simulate(_POLICIES, problem, horizon=horizon, runs=runs, **options)))
         results = [study.result for study in studies]
         page = write_report(studies, out, given_command(context))
         output.say(f"{_REGRET}\n")

@@ -93,7 +93,9 @@ def simulate(
     if out is not None:
         prepare_folder(out)
     with progress_bar(played.name or "", runs * len(chosen)) as advance:
-        result = play(chosen, played, horizon, runs, seed, jobs, progress=advance, objective=wanted)
+        result = play(
+            chosen, played, horizon=horizon, runs=runs, seed=seed, jobs=jobs, progress=advance, objective=wanted
+        )
     command = given_command(context, policies=policies, horizon=result.horizon)
     with Output(as_json) as output:
         page = None if out is None else write_report([Study(played, result)], out, command)

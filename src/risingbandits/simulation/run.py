@@ -31,6 +31,7 @@ _RECORD_POINTS = 200
 def simulate(
     policies: Policies,
     problem: str | RisingBandit,
+    *,
     horizon: int | None = None,
     runs: int = 1,
     seed: int = 0,

@@ -38,7 +38,7 @@ def test_figures_equal_a_slow_computation(tmp_path: Path) -> None:
     (problem,) = row.problems
     assert isinstance(problem, SimulatedProblem)
     instance = problem.instance()
-    result = simulate("kl-ucb", instance, 1_000, 4, problem.seed)
+    result = simulate("kl-ucb", instance, horizon=1_000, runs=4, seed=problem.seed)
     best = max(instance.mean_sums(1_000))
     percent = [100 * (best - gained) / best for gained in instance.mean_sums(result.pulls["kl-ucb"]).sum(axis=1)]
     entrant = Entrant("kl-ucb", KLUCB())

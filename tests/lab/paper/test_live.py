@@ -31,7 +31,9 @@ def test_loop_is_ask_and_tell(name: str) -> None:
     rows = random_rows()
     averages = measure_curves(rows, SMALL, 200, 2)
     curves = averages.problem("small")
-    result = simulate(name, curves, 200, 2, seed=4, jobs=1, record_at=5, arms=partial(LiveArms, rows, SMALL))
+    result = simulate(
+        name, curves, horizon=200, runs=2, seed=4, jobs=1, record_at=5, arms=partial(LiveArms, rows, SMALL)
+    )
     for number in range(2):
         arms_seed, policy_seed = np.random.SeedSequence(4, spawn_key=(number,)).spawn(2)
         bandit = LiveBandit(rows, SMALL, 200).reset(arms_seed)
@@ -53,8 +55,10 @@ def test_threads_do_not_matter_and_runs_are_paired() -> None:
     rows = random_rows()
     curves = measure_curves(rows, SMALL, 150, 3, jobs=1).problem("small")
     arms = partial(LiveArms, rows, SMALL)
-    one, three = (simulate(["rexp3", "kl-ucb"], curves, 150, 5, 1, jobs, arms=arms) for jobs in (1, 3))
-    alone = simulate("kl-ucb", curves, 150, 3, 1, 1, arms=arms)
+    one, three = (
+        simulate(["rexp3", "kl-ucb"], curves, horizon=150, runs=5, seed=1, jobs=jobs, arms=arms) for jobs in (1, 3)
+    )
+    alone = simulate("kl-ucb", curves, horizon=150, runs=3, seed=1, jobs=1, arms=arms)
     assert one.reward is not None
     assert three.reward is not None
     assert alone.reward is not None
@@ -67,20 +71,22 @@ def test_threads_do_not_matter_and_runs_are_paired() -> None:
 def test_rewards_are_in_the_files(tmp_path: Path) -> None:
     rows = random_rows()
     curves = measure_curves(rows, SMALL, 100, 2).problem("small")
-    result = simulate("round-robin", curves, 100, 2, record_at=4, arms=partial(LiveArms, rows, SMALL))
+    result = simulate("round-robin", curves, horizon=100, runs=2, record_at=4, arms=partial(LiveArms, rows, SMALL))
     again = Result.load(result.save(tmp_path))
     assert result.reward is not None
     assert again.reward is not None
     np.testing.assert_array_equal(again.reward["round-robin"], result.reward["round-robin"])
     with pytest.warns(UserWarning, match="regret is against the best single arm"):  # averages of two runs waver
-        assert simulate("round-robin", curves, 100).reward is None
+        assert simulate("round-robin", curves, horizon=100).reward is None
 
 
 def test_regret_of_the_best_arm_is_zero() -> None:
     rows = random_rows()
     curves = measure_curves(rows, SMALL, 300, 4).problem("small")
     best = curves.oracle_arm()
-    result = simulate("round-robin", curves._only(best), 300, arms=partial(LiveArms, rows, SMALL[best : best + 1]))
+    result = simulate(
+        "round-robin", curves._only(best), horizon=300, arms=partial(LiveArms, rows, SMALL[best : best + 1])
+    )
     assert np.abs(result.regret["round-robin"]).max() < 1e-9
 
 
@@ -117,7 +123,7 @@ def test_a_study_is_that_of_one_simulation_and_is_played_once(tmp_path: Path) ->
     assert told == ["sw-ts"] * 3 + ["kl-ucb"] * 3
     (again,) = play(folder=tmp_path)
     assert len(told) == 6
-    whole = simulate(policies, first.problem, 80, 3, seed=5, arms=partial(LiveArms, rows, SMALL))
+    whole = simulate(policies, first.problem, horizon=80, runs=3, seed=5, arms=partial(LiveArms, rows, SMALL))
     for study in (first, again):
         assert study.result.save(tmp_path / "parts").joinpath("result.npz").read_bytes() == (
             whole.save(tmp_path / "whole").joinpath("result.npz").read_bytes()
@@ -181,5 +187,5 @@ def test_published_setting_locks_on_one_arm() -> None:
     rows = random_rows()
     curves = measure_curves(rows, ARMS, 2000, 1).problem("random")
     policy = study_policies(published=True)["red-ucb"]
-    result = simulate(policy, curves, 2000, runs=5, seed=1, arms=partial(LiveArms, rows, ARMS))
+    result = simulate(policy, curves, horizon=2000, runs=5, seed=1, arms=partial(LiveArms, rows, ARMS))
     assert (result.pulls["red-ucb-program"].max(axis=1) > 0.8 * 2000).all()

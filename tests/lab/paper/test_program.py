@@ -123,7 +123,7 @@ def test_regret_counts_means_above_1_and_rewards_stay_below() -> None:
     problem = starting_at_zero(get_problem("paper-15arms"), horizon)
     assert problem.means(horizon)[12] == pytest.approx(1.0747, abs=5e-5)
     policies = {f"arm {arm}": Constant(arm) for arm in (0, 12)}
-    result = simulate(policies, problem, horizon, runs=1)
+    result = simulate(policies, problem, horizon=horizon, runs=1)
     by_hand = get_problem("paper-15arms").means(np.arange(horizon))[[0, 12]].sum(axis=1)
     expected = {"arm 0": by_hand[1] - by_hand[0], "arm 12": 0.0}
     assert {label: float(found[0]) for label, found in result.final_regret.items()} == pytest.approx(expected, abs=1e-6)
@@ -140,7 +140,7 @@ def test_shares_of_the_better_arm() -> None:
     horizon, runs = 200_000, 3
     chosen: dict[str, Policy] = {name: POLICIES[name] for name in ("sw-ts", "ser4", "rexp3")}
     problem = starting_at_zero(get_problem("paper-2arms"), horizon)
-    result = simulate(chosen, problem, horizon, runs, seed=1)
+    result = simulate(chosen, problem, horizon=horizon, runs=runs, seed=1)
     for name, share in {"sw-ts": 59.9, "ser4": 61.7, "rexp3": 69.7}.items():
         found = 100 * result.pulls[name][:, 1] / horizon
         assert math.isclose(float(found.mean()), share, abs_tol=1.5), name

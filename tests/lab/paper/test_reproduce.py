@@ -99,7 +99,7 @@ def test_panels_are_kept_and_damaged_ones_played_again(tmp_path: Path) -> None:
     assert panel.kept(tmp_path) is None
     played = panel.play(tmp_path, Threads(1))
     kept = panel.kept(tmp_path)
-    whole = simulate(policies, "paper-2arms", 500, 4, record_at=5)
+    whole = simulate(policies, "paper-2arms", horizon=500, runs=4, record_at=5)
     for result in (played, kept):
         assert result is not None
         np.testing.assert_array_equal(result.regret["red-ucb"], whole.regret["red-ucb"])

@@ -105,7 +105,18 @@ def play_pairs(
     for kind in kinds:
         pair = problem_pair(kind, horizon, noise=noise)
         a, b = (
-            simulate(chosen, side, None, runs, seed, jobs, 1, progress, objective="cumulative") for side in pair.sides
+            simulate(
+                chosen,
+                side,
+                horizon=None,
+                runs=runs,
+                seed=seed,
+                jobs=jobs,
+                record_at=1,
+                progress=progress,
+                objective="cumulative",
+            )
+            for side in pair.sides
         )
         studies.append(PairStudy(pair, lower_bound(pair, q), (a, b)))
     return studies

@@ -57,9 +57,9 @@ class Panel:
         result = simulate(
             self.policies,
             self.problem,
-            self.horizon,
-            self.runs,
-            self.seed,
+            horizon=self.horizon,
+            runs=self.runs,
+            seed=self.seed,
             record_at=self.record_at,
             progress=progress,
             backend=backend,

@@ -90,9 +90,9 @@ def play_studies(
                     kept = simulate(
                         {label: policy},
                         curves,
-                        averages.horizon,
-                        runs,
-                        seed,
+                        horizon=averages.horizon,
+                        runs=runs,
+                        seed=seed,
                         progress=progress or False,
                         backend=backend,
                         arms=arms,
