@@ -116,7 +116,10 @@ def test_parquet_and_the_long_form(tmp_path: Path) -> None:
     long = put(tmp_path / "long.csv", "task,arm,step,value,lr\nmay,a,1,0.1,0.5\nmay,a,2,0.2,0.5\nmay,b,1,0.3,\n")
     found = read_runs(long)
     assert values(found, "value") == {"a": [0.1, 0.2], "b": [0.3]}
+    assert [run.task for run in found.runs] == ["may", "may"]
     assert found.runs[0].settings == {"lr": 0.5}
+    two = read_runs(put(tmp_path / "two.csv", "task,arm,step,value\nmay,a,1,0.1\njune,a,1,0.2\n"))
+    assert [(run.name, run.task) for run in two.runs] == [("may, a", "may"), ("june, a", "june")]
 
 
 def test_columns_of_arms_are_read_as_ever(tmp_path: Path) -> None:

@@ -42,6 +42,11 @@ def test_trials_of_optuna(tmp_path: Path, form: str) -> None:
     assert math.isnan(found.runs[1].metrics["value"].values[2])
     assert found.runs[2].settings == {"lr": 0.125, "opt": "sgd"}
     assert {run.direction for run in found.runs} == {"minimize"}
+    assert {run.task for run in found.runs} == {""}
+    second = optuna.create_study(storage=journal or f"sqlite:///{path}", direction="minimize", study_name="trees")
+    second.optimize(train, n_trials=1)
+    both = [(run.name, run.task) for run in read_runs(path).runs]
+    assert both[2:] == [("nets, trial 2", "nets"), ("trees, trial 0", "trees")]
 
 
 def test_a_journal_of_optuna_that_is_damaged(tmp_path: Path) -> None:

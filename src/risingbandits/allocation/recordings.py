@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 
-from risingbandits._core.errors import RisingBanditsError
 from risingbandits.allocation.prior.store_tasks import store_task
 from risingbandits.logs.curves import Curves, curves_of
 from risingbandits.logs.reading import is_store, read_runs
@@ -66,13 +64,7 @@ def curves_in(
     recording: Recording, metric: str | None = None, direction: str | None = None, step: float | None = None
 ) -> Curves:
     """`curves_of`; if the values of files with a column for each arm do not show a direction, high is good."""
-    try:
-        return curves_of(recording, metric, direction, step)
-    except RisingBanditsError:
-        if direction is not None or not is_plain(recording):
-            raise
-        found = curves_of(recording, metric, "maximize", step)
-        return replace(found, reason="the default, because nothing else says")
+    return curves_of(recording, metric, direction, step, "maximize" if is_plain(recording) else None)
 
 
 def is_plain(recording: Recording) -> bool:

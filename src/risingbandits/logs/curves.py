@@ -52,9 +52,16 @@ class Curves:
 
 
 def curves_of(
-    recording: Recording, metric: str | None = None, direction: str | None = None, step: float | None = None
+    recording: Recording,
+    metric: str | None = None,
+    direction: str | None = None,
+    step: float | None = None,
+    otherwise: str | None = None,
 ) -> Curves:
-    """The curves of one metric of a recording; the arguments are those of `load_curves`."""
+    """The curves of one metric of a recording; the arguments are those of `load_curves`.
+
+    ``otherwise`` is the direction if nothing says one; without it that is an error.
+    """
     name = choose_metric(recording, metric)
     runs = {run.name: run for run in recording.runs if name in run.metrics}
     notes = list(recording.notes)
@@ -73,7 +80,7 @@ def curves_of(
             finite[arm] = kept
     if not finite:
         raise RisingBanditsError(f"metric must have finite values, got {shown(name)}, which has none.")
-    way, reason = choose_direction(name, list(runs.values()), finite, direction)
+    way, reason = choose_direction(name, list(runs.values()), finite, direction, otherwise)
     grid, step_of, note = _grid(list(finite.values()), step)
     if note:
         notes.append(note)
@@ -129,7 +136,11 @@ def choose_metric(recording: Recording, wanted: str | None) -> str:
 
 
 def choose_direction(
-    metric: str, runs: Sequence[RecordedRun], curves: dict[str, Series], wanted: str | None
+    metric: str,
+    runs: Sequence[RecordedRun],
+    curves: dict[str, Series],
+    wanted: str | None,
+    otherwise: str | None = None,
 ) -> tuple[str, str]:
     """Whether high or low is good, and how that is known."""
     if wanted is not None:
@@ -142,6 +153,8 @@ def choose_direction(
     way, reason = direction_of_values([own.values for own in curves.values()])
     if way is not None:
         return way, reason
+    if otherwise is not None:
+        return otherwise, "the default, because nothing else says"
     raise RisingBanditsError(
         f"direction must be given for {shown(metric)}, maximize or minimize: its name does not say, and it {reason}."
     )

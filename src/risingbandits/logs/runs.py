@@ -36,6 +36,7 @@ class RecordedRun:
     source: str = ""  #: the file or folder that it is from
     kind: str = ""  #: what wrote it, such as "TensorBoard"
     direction: str | None = None  #: whether high or low is good, if the log itself says so
+    task: str = ""  #: which of several tasks it belongs to, if the log says so; then the name begins with it
 
 
 @dataclass
@@ -73,10 +74,11 @@ class Recording:
         source: Path,
         kind: str,
         direction: str | None = None,
+        task: str = "",
     ) -> None:
         """Add a run by the points of its metrics, in the order in which they were written."""
         written = {metric: series_of(own) for metric, own in points.items()}
-        self.add_series(name, written, settings, source=source, kind=kind, direction=direction)
+        self.add_series(name, written, settings, source=source, kind=kind, direction=direction, task=task)
 
     def add_series(
         self,
@@ -87,6 +89,7 @@ class Recording:
         source: Path,
         kind: str,
         direction: str | None = None,
+        task: str = "",
     ) -> None:
         """Add a run by its metrics as they were written, with steps that may go back."""
         metrics, again = {}, 0
@@ -101,7 +104,7 @@ class Recording:
         if again:
             self.notes.append(f"{name} went back by {again} values, as after a restart; what it wrote last counts.")
             self.restarted.append(name)
-        self.add(RecordedRun(name, metrics, settings or {}, str(source), kind, direction))
+        self.add(RecordedRun(name, metrics, settings or {}, str(source), kind, direction, task))
 
     def _shared(self, steps: Floats) -> Floats:
         """The steps of the previous run if they are the same, so that thousands of runs store them once."""

@@ -100,9 +100,10 @@ def add_long(file: CsvFile, into: Recording) -> None:
 
     roles = Roles("step", "run", None, [c for c in header if c not in ("task", "arm", "step", "value")], ["value"])
     columns = gather(blocks(), ["run", *header], roles, file.path.stem)
-    if len({own for own, _ in named.values()}) == 1:
+    tasks = [named[run][0] for run in columns.runs]
+    if len(set(tasks)) == 1:
         columns = columns._replace(runs=[named[run][1] for run in columns.runs])
-    _add_runs(file.path, "long form", roles, columns, into)
+    _add_runs(file.path, "long form", roles, columns, into, tasks)
 
 
 def add_rows(path: Path, name: str, kind: str, rows: Sequence[Row], into: Recording, *, run: str | None = None) -> None:
@@ -139,7 +140,9 @@ def add_table(
     _add_runs(path, kind, roles, columns, into)
 
 
-def _add_runs(path: Path, kind: str, roles: Roles, columns: Columns, into: Recording) -> None:
+def _add_runs(
+    path: Path, kind: str, roles: Roles, columns: Columns, into: Recording, tasks: Sequence[str] = ()
+) -> None:
     _check_steps(path, roles, columns)
     run_of = columns.run_of_row
     if (run_of[1:] < run_of[:-1]).any():
@@ -155,7 +158,7 @@ def _add_runs(path: Path, kind: str, roles: Roles, columns: Columns, into: Recor
         given = {
             column.removeprefix("config/"): setting_in(cells.get(number)) for column, cells in columns.settings.items()
         }
-        into.add_series(run, written, given, source=path, kind=kind)
+        into.add_series(run, written, given, source=path, kind=kind, task=tasks[number] if tasks else "")
 
 
 def _written(columns: Columns, roles: Roles, metric: str, rows: slice) -> Series:

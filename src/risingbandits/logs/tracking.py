@@ -79,9 +79,16 @@ def add_optuna_database(path: Path, into: Recording) -> None:
                     "SELECT param_name, param_value, distribution_json FROM trial_params WHERE trial_id = ?", (trial,)
                 )
                 settings = {name: _parameter(value, text) for name, value, text in given}
-                name = f"trial {number}" if len(studies) == 1 else f"{study_name}, trial {number}"
+                task = "" if len(studies) == 1 else study_name
+                name = f"{task}, trial {number}" if task else f"trial {number}"
                 into.add_points(
-                    name, {"value": points}, settings, source=path, kind="Optuna", direction=direction.lower()
+                    name,
+                    {"value": points},
+                    settings,
+                    source=path,
+                    kind="Optuna",
+                    direction=direction.lower(),
+                    task=task,
                 )
 
 
@@ -116,11 +123,18 @@ def add_optuna_journal(path: Path, rows: Sequence[Mapping[str, Any]], into: Reco
                 trials[row["trial_id"]][3].append((float(row["step"]), float(row["intermediate_value"]), None))
         for study, number, settings, points in trials:
             name, direction = studies[study]
-            shown = f"trial {number}" if len(studies) - len(deleted) == 1 else f"{name}, trial {number}"
+            task = "" if len(studies) - len(deleted) == 1 else name
+            shown = f"{task}, trial {number}" if task else f"trial {number}"
             if points and study not in deleted:
                 ordered = sorted(points, key=lambda point: point[0])
                 into.add_points(
-                    shown, {"value": ordered}, settings, source=path, kind="Optuna", direction=direction or None
+                    shown,
+                    {"value": ordered},
+                    settings,
+                    source=path,
+                    kind="Optuna",
+                    direction=direction or None,
+                    task=task,
                 )
     except RisingBanditsError:
         raise
