@@ -77,7 +77,7 @@ def earlier(now: Table, others: Sequence[Table], arms: npt.NDArray[np.int64], se
         scores.append(process.normal_scores(table.curves[picked, -1]))
     features = Features(as_dicts(np.concatenate([now.configs[arms], *rows])))
     points = [features.points(as_dicts(part)) for part in (np.concatenate(rows), now.configs[arms])]
-    return process.scores_from_earlier(points[0], features.groups(), np.concatenate(scores), points[1])
+    return process.scores_from_earlier(points[0], features.groups(), np.concatenate(scores), points[1]).means
 
 
 def misinformed(row: str, table: Table, arms: npt.NDArray[np.int64], prior: Any, seed: int) -> tuple[Floats, Any]:

@@ -24,6 +24,7 @@ _LENGTH = (0.0, 0.75)  # the priors: mean and deviation of the logarithms of len
 _SIGNAL = (math.log(0.6), 1.0)  # of the variance that configs explain,
 _OWN = (math.log(0.4), 1.0)  # and of that which they do not
 _BOUND = 4.0  # of all three, in deviations from the mean
+_FIT = 200  # scores of earlier tasks from which scales are learnt
 _BLOCK = 48  # rows of a triangular matrix that are inverted at once
 
 
@@ -61,25 +62,37 @@ def normal_scores(values: Floats) -> Floats:
     return normal_quantiles((mid_ranks(values) + 0.5) / max(1, len(values)))
 
 
-def scores_at_equal_resource(curves: Sequence[Floats]) -> Floats:
-    """Normal scores of how many others each arm beats, every pair compared at the resource of the younger arm.
-
-    What is compared is the mean of the last third until then.
+def scores_at_equal_resource(curves: Sequence[Floats], share: float = 1 / 3) -> Floats:
+    """Normal scores of how many others each curve beats, see `wins`.
 
     >>> scores_at_equal_resource([np.array([0.1, 0.2, 0.9]), np.array([0.3, 0.4]), np.array([0.0])]).round(2).tolist()
     [0.0, 0.97, -0.97]
     """
-    resources = np.array([len(curve) for curve in curves])
-    wins = np.zeros(len(curves))
-    for resource in np.unique(resources).tolist():
-        width = math.ceil(resource / 3)
+    return normal_scores(wins(curves, share))
+
+
+def wins(curves: Sequence[Floats], share: float) -> Floats:
+    """How many others each curve beats, every pair compared at the resource of the younger one; a tie counts half.
+
+    What is compared is the mean of the last ``share`` of the values until then, of at least one value. A curve whose
+    last mean is not finite has failed and is below all that have not.
+    """
+    resources = np.array([len(curve) for curve in curves], int)
+    won = np.zeros(len(curves))
+    failed = np.zeros(len(curves), np.bool_)
+    for resource in np.unique(resources)[::-1].tolist():
+        first = resource - max(1, math.ceil(share * resource))
         older = np.flatnonzero(resources >= resource)
-        levels = np.array([curves[i][resource - width : resource].mean() for i in older.tolist()])
         own = resources[older] == resource
-        won = (levels[own][:, None] > levels) + 0.5 * (levels[own][:, None] == levels)
-        wins[older[own]] += won.sum(axis=1) - 0.5
-        wins[older[~own]] += (1.0 - won[:, ~own]).sum(axis=0)
-    return normal_scores(wins)
+        with np.errstate(invalid="ignore"):  # inf - inf
+            levels = np.stack([curves[i][first:resource] for i in older.tolist()]).mean(axis=1)
+        failed[older[own]] = ~np.isfinite(levels[own])
+        levels[failed[older] | ~np.isfinite(levels)] = -math.inf
+        everyone, equals = np.sort(levels), np.sort(levels[own])
+        for rows, others in ((own, everyone), (~own, equals)):
+            won[older[rows]] += sum(np.searchsorted(others, levels[rows], side) for side in ("left", "right")) / 2.0
+        won[older[own]] -= 0.5  # the comparison with itself
+    return won
 
 
 def matern(squares: Floats) -> tuple[Floats, Floats]:
@@ -183,9 +196,7 @@ def _alike(lengths: Floats, one: Points, other: Points) -> Floats:
     (_, first, of_one), (_, second, of_other) = (
         np.unique(p.arms, return_index=True, return_inverse=True) for p in (one, other)
     )
-    left, right = one.configs[first] / lengths, other.configs[second] / lengths
-    squares = (left * left).sum(axis=1)[:, None] + (right * right).sum(axis=1) - 2.0 * left @ right.T
-    return matern(np.maximum(squares, 0.0))[0][of_one][:, of_other]
+    return _near(one.configs[first] / lengths, other.configs[second] / lengths)[of_one][:, of_other]
 
 
 def variance(scales: Scales, at: Points) -> Floats:
@@ -230,14 +241,33 @@ class Process:
         return mean, np.maximum(variance(self.scales, at) - np.einsum("ij,ij->i", share, share), 1e-9), share
 
 
-def scores_from_earlier(configs: Floats, groups: Ints, scores: Floats, now: Floats) -> Floats:
-    """What the final scores of arms of earlier tasks lead us to expect of the configs of today's arms."""
-    nothing = np.zeros(len(scores))
-    scales = most_probable(configs, groups, nothing, scores, steps=2 * STEPS)
-    lengths = scales.lengths[groups]
-    squares = [((a / lengths) ** 2).sum(axis=1) for a in (configs, now)]
-    seen = squares[0][:, None] + squares[0] - 2.0 * (configs / lengths) @ (configs / lengths).T
-    new = squares[1][:, None] + squares[0] - 2.0 * (now / lengths) @ (configs / lengths).T
-    matrix = scales.signal * matern(np.maximum(seen, 0.0))[0] + (scales.own + NOISE) * np.eye(len(scores))
-    expected: Floats = scales.signal * matern(np.maximum(new, 0.0))[0] @ np.linalg.solve(matrix, scores)
-    return expected
+class Expected(NamedTuple):
+    """What earlier tasks lead us to expect of the configs of some arms."""
+
+    means: Floats
+    variances: Floats  # of what configs explain
+    scales: Scales
+
+
+def scores_from_earlier(
+    configs: Floats, groups: Ints, scores: Floats, now: Floats, weights: Floats | float = 1.0
+) -> Expected:
+    """What the final scores of arms of earlier tasks lead us to expect of the configs of today's arms.
+
+    ``weights`` say how far each score is to be trusted, from 0 to 1.
+    """
+    fit = slice(0, _FIT)
+    few = np.zeros(len(scores[fit]))
+    scales = most_probable(configs[fit], groups, few, scores[fit], steps=2 * STEPS)
+    left, right = configs / scales.lengths[groups], now / scales.lengths[groups]
+    matrix = scales.signal * _near(left, left)
+    matrix[np.diag_indices(len(scores))] += (scales.own + NOISE) / np.maximum(weights, 1e-6)
+    inverse = triangular_inverse(np.linalg.cholesky(matrix))
+    share = scales.signal * _near(right, left) @ inverse.T
+    return Expected(share @ (inverse @ scores), np.maximum(scales.signal - (share * share).sum(axis=1), 0.0), scales)
+
+
+def _near(left: Floats, right: Floats) -> Floats:
+    """How alike points are, in units of the length scales."""
+    squares = (left * left).sum(axis=1)[:, None] + (right * right).sum(axis=1) - 2.0 * left @ right.T
+    return matern(np.maximum(squares, 0.0))[0]
