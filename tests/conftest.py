@@ -80,15 +80,6 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return f"{server.address}&schema=test_{next(_schemas)}"
 
 
-@pytest.fixture(params=["folder", "postgres"])
-def memory(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """A project memory that does not exist yet."""
-    if request.param == "folder":
-        return str(tmp_path / "deep" / "memory")
-    server: PostgresServer = request.getfixturevalue("postgres")
-    return f"{server.address}&schema=memory_{next(_schemas)}"
-
-
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """One browser for each file of tests."""

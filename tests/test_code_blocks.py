@@ -14,7 +14,7 @@ import pytest
 
 from arm_curves import load_columns
 from code_blocks import Block, all_blocks
-from risingbandits.allocation.prior.sources import read_sources
+from risingbandits.allocation.starting.earlier_runs import read_sources
 
 # What a page leaves to its reader, by a line of the block: code that comes before it.
 GIVEN = {
@@ -82,7 +82,7 @@ def test_file_that_is_shown(block: Block, tmp_path: Path) -> None:
     path = tmp_path / "shown.csv"
     path.write_text(block.text)
     if block.text.startswith("task,"):
-        [task] = read_sources([path]).tasks
-        assert len(task.arms) == 2
+        [run] = read_sources([path]).runs
+        assert len(run.scores) == 2
     else:
         assert [len(values) for values in load_columns(path).values()] == [4, 3]

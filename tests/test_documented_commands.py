@@ -16,7 +16,6 @@ import pytest
 from code_blocks import PAGES, ROOT, SHELL, Block, all_blocks
 from forked_commands import ForkedCommands, forked_commands
 from risingbandits import Allocator
-from risingbandits.allocation.prior.memory import remember
 from short_commands import short, write_inputs
 
 PROGRAMS = ("risingbandits", "python", "make", "pip", "ray", "sbatch", "srun", "kubectl", "ssh")
@@ -89,10 +88,11 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copytree(ROOT / "examples", folder / "examples")
     for part in ("reproduction", "imdb"):
         shutil.copytree(ROOT / "docs" / part, folder / "docs" / part)
-    with Allocator(["small net", "large net"], budget=20, store=folder / "run.db") as allocator:
+    with Allocator(
+        ["small net", "large net"], budget=20, store=folder / "run.db", remember=folder / "runs"
+    ) as allocator:
         for pull in allocator:
             allocator.tell(pull, 0.5)
-        remember(folder / "runs", allocator.ledger, name="mnist")
     settings: dict[str, Any] = {"reward_range": (0, 1), "reclaim": False}
     with Allocator(["small", "large"], budget=60, store=folder / "run2.db", **settings) as allocator:
         allocator.ask()

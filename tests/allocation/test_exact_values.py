@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 
 from risingbandits import Allocator
 from risingbandits._core.files import json_text
-from risingbandits.allocation.prior.memory import remember, tasks_in
-from risingbandits.allocation.prior.store_tasks import store_task
 from risingbandits.allocation.snapshot import pack, unpack
+from risingbandits.allocation.starting.earlier_runs import store_task
+from risingbandits.allocation.starting.memory import read_entry, remember
 from risingbandits.allocation.starting.prior import Belief, Prior
 from risingbandits.allocation.status.status import status_dict
 from risingbandits.allocation.stores import reader as exports
@@ -153,7 +153,6 @@ def check(reader: StoreReader, told: Told) -> None:
     with np.errstate(over="ignore", invalid="ignore"):  # of levels
         status = json.loads(json_text(status_dict(ledger)))  # show --json
     assert bits([status["arms"][0]["last"]]) == rewards[-1:]
-    with TemporaryDirectory() as memory:
-        remember(memory, ledger, name="run")
-        (task,) = tasks_in(memory)
+    with TemporaryDirectory() as folder:
+        task = read_entry(remember(folder, reader._store, "run", reader.settings.to_json()))
         assert bits(task.curves["a"]) == rewards

@@ -16,9 +16,9 @@ import pytest
 from risingbandits import Allocator, Budget, NoArmAvailable, Pull, RisingBanditsError
 from risingbandits.allocation import Event, open_reader
 from risingbandits.allocation.growth import declared_by, said
-from risingbandits.allocation.prior.store_tasks import store_task
 from risingbandits.allocation.settings import Settings
 from risingbandits.allocation.snapshot import pack, unpack
+from risingbandits.allocation.starting.earlier_runs import store_task
 from risingbandits.allocation.status.status import standing
 from risingbandits.allocation.stores.inspection import inspect_store
 from risingbandits.allocation.stores.memory import MemoryStore
@@ -327,7 +327,7 @@ def test_new_arms_bring_their_settings_limits_and_earlier_rewards(tmp_path: Path
         assert allocator.ledger.arm("b").config == {"lr": 0.2}
     task = store_task(store)
     assert [list(task.curves[arm]) for arm in "ab"] == [[0.5, 0.5], [0.25, 0.5, 0.75, 0.75]]
-    assert task.settings["b"] == {"lr": 0.2}
+    assert task.configs["b"] == {"lr": 0.2}
     assert all(finding.whole for finding in inspect_store(store))
 
 

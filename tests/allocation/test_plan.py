@@ -132,7 +132,7 @@ def test_a_prior_is_relative_to_the_plan_and_arms_say_what_they_are(tmp_path: Pa
     home = Path("~").expanduser()
     assert read(tmp_path, f'prior = "~/a.db"\n{text}').settings["prior"] == [str(home / "a.db")]
     for written, meant in (("runs", tmp_path / "runs"), ("~/.runs", home / ".runs"), ("/runs", Path("/runs"))):
-        assert read(tmp_path, f'memory = "{written}"\n{text}').settings["memory"] == str(meant)
+        assert read(tmp_path, f'remember = "{written}"\n{text}').settings["remember"] == str(meant)
     said = mistake(tmp_path, f"prior = 3\n{text}")
     assert said == 'prior must be files of earlier runs, such as ["last.db"], got 3.'
     said = mistake(tmp_path, arm(more="[arms.config]\nlr = [1]"))

@@ -7,10 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from risingbandits import Allocator, RisingBanditsError
+from risingbandits import Allocator
 from risingbandits.allocation import open_reader
-from risingbandits.allocation.prior import reading
-from risingbandits.allocation.starting.prior import Belief, Prior
 from risingbandits.cli import run
 
 ARMS = '\n[[arms]]\nname = "a"\ncommand = ["echo", "1"]\n[[arms]]\nname = "b"\ncommand = ["echo", "1"]\n'
@@ -100,29 +98,14 @@ def test_fresh(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
         assert "is being run by another process" in refused(capsys, tmp_path, "budget = 4", "--fresh")
 
 
-def test_a_prior_is_read_for_a_new_store_only(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[list[str]] = []
-
-    def read_prior(sources: list[str], arms: tuple[str, ...], settings: object, **known: object) -> Prior:
-        asked.append(sources)
-        assert arms == ("a", "b")
-        assert known["direction"] == "maximize"
-        if sources[0].endswith("gone.db"):
-            raise RisingBanditsError("gone.db does not exist.")
-        return Prior({"b": Belief(1.0, 0.5, "1 task")}, 1, None)
-
-    monkeypatch.setattr(reading, "read_prior", read_prior)
+def test_a_prior_is_read_for_a_new_store_only(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert "gone.db does not exist." in refused(capsys, tmp_path, 'budget = 4\nprior = "gone.db"')
-    head = 'budget = 4\nprior = "last.db"'
-    (tmp_path / "plan.toml").write_text(head + ARMS)
-    asked.clear()
+    (tmp_path / "last.csv").write_text("a,b,c\n0.1,0.9,0.5\n0.2,0.9,0.5\n")
+    (tmp_path / "plan.toml").write_text('budget = 4\nprior = "last.csv"' + ARMS)
     assert run(["run", str(tmp_path / "plan.toml")]) == 0
-    assert asked == [[str(tmp_path / "last.db")]]
     assert "prior from 1 task" in capsys.readouterr().out
+    (tmp_path / "last.csv").unlink()
     for options in ([], ["--check"]):
         assert run(["run", str(tmp_path / "plan.toml"), *options]) == 0
-    assert len(asked) == 1, "it is in the store"
     with open_reader(tmp_path / "plan.db") as reader:
-        assert next(event.arm for event in reader.events() if event.kind == "bind") == "b"
+        assert next(event.arm for event in reader.events() if event.kind == "ask") == "b"

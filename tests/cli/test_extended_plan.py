@@ -103,22 +103,19 @@ def test_a_budget_in_seconds_is_extended_in_seconds(capsys: pytest.CaptureFixtur
     assert "budget is in cost in the store, got Budget(pulls=9): give it in cost." in err
 
 
-def test_earlier_runs_in_a_plan(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    (tmp_path / "may.csv").write_text("a,b\n0.25,0.5\n0.5,\n")
-    plan = write(tmp_path, 'budget = 4\nwarm_start = ["may.csv"]', "a", "b")
-    assert outcome(capsys, "run", plan, "--check")[0] == 0
+def test_earlier_rewards_in_a_plan(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    head = "budget = 4\nwarm_start = {a = [0.25, 0.5], b = [0.5]"
+    plan = write(tmp_path, head + "}", "a", "b")
     assert outcome(capsys, "run", plan)[0] == 0
     with Allocator.open(tmp_path / "plan.db") as allocator:
         assert allocator.settings.warm_start == {"a": [0.25, 0.5], "b": [0.5]}
         assert allocator.spent == 4
-    (tmp_path / "may.csv").unlink()
-    assert outcome(capsys, "run", plan)[0] == 0, "they are read once"
-    (tmp_path / "june.csv").write_text("a,c\n0.25,0.5\n")
-    code, out, _ = outcome(capsys, "run", write(tmp_path, 'budget = 5\nwarm_start = ["june.csv"]', "a", "b", "c"))
+    text = head.replace("4", "5", 1) + ", c = [0.5]}"
+    code, out, _ = outcome(capsys, "run", write(tmp_path, text, "a", "b", "c"))
     assert code == 0
     assert "Changed: budget 4 -> 5 pulls, 1 new arm: c, rewards of earlier pulls: 1 of c\n" in out
-    code, _, err = outcome(capsys, "run", write(tmp_path, "budget = 5\nwarm_start = 3", "a"), "--check")
-    assert (code, "warm_start must map names of arms to rewards, got 3." in err) == (2, True)
+    code, _, err = outcome(capsys, "run", write(tmp_path, 'budget = 5\nwarm_start = "may.csv"', "a"), "--check")
+    assert (code, "warm_start must map names of arms to rewards, got 'may.csv'." in err) == (2, True)
 
 
 def test_a_run_at_work_finds_the_command_of_a_new_arm(tmp_path: Path) -> None:

@@ -14,7 +14,6 @@ import typer
 
 from risingbandits import Allocator
 from risingbandits._core.tables import TextTable
-from risingbandits.allocation.prior.memory import remember
 from risingbandits.cli import run
 from risingbandits.cli.app import app
 
@@ -33,8 +32,6 @@ CALLS = {
     "status": ["run.db"],
     "store export": ["run.db"],
     "store check": ["run.db"],
-    "prior compare": ["runs"],
-    "prior list": ["runs"],
     "prior show": ["runs"],
     "lab benchmark": ["--quick", "--rows", "stationary", "--policies", "kl-ucb", "--jobs", "1"],
     "lab benchmark records": [str(ROOT / "records")],
@@ -57,11 +54,10 @@ OTHER_CALLS = [
     ["run", "plan.toml", "--check"],
     ["store", "export", "run.db", "--events"],
     ["store", "check", "run.db", "--copy", "copy.db"],
-    ["prior", "show", "runs", "may"],
-    ["prior", "compare", "runs", "--arms", "small net,unknown"],
+    ["prior", "show", "runs", "--arms", "small net,unknown"],
     ["status", "run.db", "--events"],
 ]
-NO_TABLE = ("report", "prior forget")
+NO_TABLE = ("report",)
 ALWAYS = [f"store {verb}" for verb in ("create", "ask", "tell", "fail", "renew", "recommend")]  # print only JSON
 SLOW = ("demo", "lab paper imdb run")
 
@@ -82,19 +78,20 @@ ALL = dict(commands(typer.main.get_command(app)))
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What commands read: curves, a store with a pull in flight, a memory and a plan."""
+    """What commands read: curves, a store with a pull in flight, a folder of runs and a plan."""
     folder = tmp_path_factory.mktemp("json")
     rises = [(0.4 * (1 - 0.9**n), min(0.9, 0.05 * n), 0.3) for n in range(1, 21)]
     rows = [",".join(f"{value:.3f}" for value in row) for row in rises]
     (folder / "my.csv").write_text("\n".join(["small net,large net,1", *rows]) + "\n")
     arms = ["small net", "large net", "third"]
-    with Allocator(arms, budget=20, policy="round-robin", store=folder / "run.db") as allocator:
+    with Allocator(
+        arms, budget=20, policy="round-robin", store=folder / "run.db", remember=folder / "runs"
+    ) as allocator:
         for pull in allocator:
             allocator.tell(pull, 0.5)
             if len(allocator.ledger.rewards("third")) == 4:
                 break
-        remember(folder / "runs", allocator.ledger, name="may")
-        remember(folder / "runs", allocator.ledger, name="june")
+        allocator.remember("may")
         allocator.ask()
     commands = "".join(f'[[arms]]\nname = "arm {i}"\ncommand = ["echo", "0.{i}"]\n' for i in (5, 2))
     (folder / "plan.toml").write_text("budget = 4\n" + commands)

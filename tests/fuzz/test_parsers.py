@@ -20,10 +20,10 @@ import readable_files as files
 from arm_curves import load_columns
 from risingbandits import Allocator, Policy, Result, RisingBanditsError
 from risingbandits.allocation import open_reader
-from risingbandits.allocation.prior.csv_tasks import csv_tasks
-from risingbandits.allocation.prior.shelves import parse_entry
 from risingbandits.allocation.settings import Settings
 from risingbandits.allocation.snapshot import unpack
+from risingbandits.allocation.starting.earlier_runs import read_sources
+from risingbandits.allocation.starting.memory import read_entry
 from risingbandits.cli._options import parse_duration, parse_noise
 from risingbandits.lab.benchmark.records import read_record
 from risingbandits.logs import curves_of, read_runs
@@ -131,13 +131,9 @@ class Reader(NamedTuple):
         return contents(self.whole, self.values).map(self.packed)
 
 
-def read_entry(path: Path) -> None:
-    parse_entry(path.read_bytes(), "x")
-
-
 READERS = {
     "curves": Reader("x.csv", load_columns, files.curves_csv),
-    "long form": Reader("x.csv", csv_tasks, files.long_csv),
+    "long form": Reader("x.csv", read_sources, files.long_csv),
     "table of a log": Reader("x.csv", read_log, files.log_csv),
     "columns as a log": Reader("x.csv", read_log, files.curves_csv),
     "long form as a log": Reader("x.csv", read_log, files.long_csv),
@@ -149,8 +145,8 @@ READERS = {
     "policy": Reader("x.npz", Policy.load, files.policy_file),
     "header of a policy": Reader("x.npz", Policy.load, files.policy_header, True, files.with_policy_header),
     "result": Reader("result.json", read_result, files.result_header, values=True),
-    "entry of a memory": Reader("x.gz", read_entry, files.memory_entry, True, gzip.compress),
-    "packed entry of a memory": Reader("x.gz", read_entry, lambda: gzip.compress(files.memory_entry())),
+    "remembered run": Reader("x.gz", read_entry, files.remembered_run, True, gzip.compress),
+    "packed remembered run": Reader("x.gz", read_entry, lambda: gzip.compress(files.remembered_run())),
     "record of the arena": Reader("x.json", read_record, files.arena_record, values=True),
     "settings of a store": Reader(
         "x.json", lambda path: Settings.from_json(path.read_text("latin-1")), files.settings_json, values=True

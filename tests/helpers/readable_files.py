@@ -15,9 +15,8 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from risingbandits import Allocator, simulate
-from risingbandits.allocation.prior.shelves import write_entry
-from risingbandits.allocation.prior.tasks import EarlierTask
 from risingbandits.allocation.snapshot import pack
+from risingbandits.allocation.starting.memory import remember
 from risingbandits.policies import EpsilonGreedy
 
 
@@ -144,8 +143,11 @@ def result_data() -> bytes:
         return (simulate("round-robin", "paper-2arms", horizon=20, runs=2).save(folder) / "result.npz").read_bytes()
 
 
-def memory_entry() -> bytes:
-    return gzip.decompress(write_entry(EarlierTask("t", {"a": [0.1, 0.2], "b": [0.3]}, {"a": {"lr": 0.1}})))
+def remembered_run() -> bytes:
+    allocator = allocator_in_memory()
+    with TemporaryDirectory() as folder:
+        path = remember(folder, allocator.store, "t", allocator.settings.to_json())
+        return gzip.decompress(path.read_bytes())
 
 
 @cache

@@ -251,7 +251,7 @@ def test_a_prior_is_for_the_sampler(tmp_path: Path, caplog: pytest.LogCaptureFix
     """Trial 2 of one study has nothing in common with trial 2 of another, however many say how it did."""
     earlier = {f"run {i}": {f"trial {j}": [j / 10, j / 9] for j in range(5)} for i in range(3)}
     allocators = [
-        Allocator(OptunaArms(make_study(None), train, 5), 40, prior=prior, memory=tmp_path / "memory")
+        Allocator(OptunaArms(make_study(None), train, 5), 40, prior=prior, remember=tmp_path / "runs")
         for prior in (None, earlier)
     ]
     for allocator in allocators:

@@ -2,8 +2,7 @@
 
 `Allocator` decides which arm is pulled next; see docs/allocator.md.
 
-Stability: stable; experimental are `Belief`, `EarlierTask`, `Prior`, `ProcessArms`, `RayArms`, `read_history` and
-`read_prior`.
+Stability: stable; experimental are `Belief`, `EarlierTask`, `Prior`, `ProcessArms`, `RayArms` and `read_prior`.
 """
 
 from typing import TYPE_CHECKING
@@ -14,7 +13,6 @@ from risingbandits.allocation.arms.base import Arm, Outcome, as_arm
 from risingbandits.allocation.budget import Budget
 from risingbandits.allocation.events import Event
 from risingbandits.allocation.listeners import Told, retell
-from risingbandits.allocation.prior.history import read_history
 from risingbandits.allocation.pull import NoArmAvailable, Pull
 from risingbandits.allocation.starting.prior import Belief, Prior
 from risingbandits.allocation.stores.base import StoreBusy, StoreUnreachable
@@ -22,8 +20,8 @@ from risingbandits.allocation.stores.base import StoreBusy, StoreUnreachable
 if TYPE_CHECKING:
     from risingbandits.allocation.cluster.process_arms import ProcessArms
     from risingbandits.allocation.cluster.ray_arms import RayArms
-    from risingbandits.allocation.prior.reading import read_prior
-    from risingbandits.allocation.prior.tasks import EarlierTask
+    from risingbandits.allocation.starting.earlier_runs import EarlierTask
+    from risingbandits.allocation.starting.prior import read_prior
     from risingbandits.allocation.status.arm_table import AllocationTable
     from risingbandits.allocation.stores.reader import StoreReader, open_reader
 
@@ -47,7 +45,6 @@ __all__ = [
     "Told",
     "as_arm",
     "open_reader",
-    "read_history",
     "read_prior",
     "retell",
 ]
@@ -56,8 +53,8 @@ _WHERE = {
     "AllocationTable": "risingbandits.allocation.status.arm_table",
     "ProcessArms": "risingbandits.allocation.cluster.process_arms",
     "RayArms": "risingbandits.allocation.cluster.ray_arms",
-    "read_prior": "risingbandits.allocation.prior.reading",
-    "EarlierTask": "risingbandits.allocation.prior.tasks",
+    "read_prior": "risingbandits.allocation.starting.prior",
+    "EarlierTask": "risingbandits.allocation.starting.earlier_runs",
     "StoreReader": "risingbandits.allocation.stores.reader",
     "open_reader": "risingbandits.allocation.stores.reader",
 }

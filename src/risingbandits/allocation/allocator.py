@@ -29,10 +29,7 @@ from risingbandits.allocation.budget import Budget, as_budget
 from risingbandits.allocation.growth import take_over, wanted_changes
 from risingbandits.allocation.ledger import Ledger
 from risingbandits.allocation.listeners import Listener, Listeners, Told
-from risingbandits.allocation.prior.history import is_history, read_history
-from risingbandits.allocation.prior.starting import bare_settings, with_prior
 from risingbandits.allocation.pull import NoArmAvailable, Pull, check_proof, place_of
-from risingbandits.allocation.remembering import remember_quietly, remember_run
 from risingbandits.allocation.session import LONGEST_TEXT, Joined, NotNow, Session, ask_patiently, make_or_join
 from risingbandits.allocation.settings import (
     Settings,
@@ -41,6 +38,7 @@ from risingbandits.allocation.settings import (
     declared_settings,
     stored_settings,
 )
+from risingbandits.allocation.starting.given import bare_settings, with_prior
 from risingbandits.allocation.stores.base import Store, closed_on_error, open_store
 from risingbandits.policies import Objective, Policy
 
@@ -104,18 +102,18 @@ class Allocator:
         What every acknowledged tell survives: the death of any process, or also a power failure.
     seed : int
         Seed of randomised policies and of ``order="random"``.
-    warm_start : mapping of names to rewards, sources of earlier runs, or None
-        Rewards of earlier pulls: known to the policy, not charged to the budget; pull numbers continue after them.
-        Sources are what ``prior`` takes, and are read when an arm is created; see `read_history`.
+    warm_start : mapping of names to rewards, or None
+        An arm's own rewards of earlier pulls: known to the policy, not charged to the budget; pull numbers continue
+        after them.
     prior : Prior, sources of earlier runs, or None
         Beliefs about the arms, which are then opened in that order. It is read once, when the allocation is created,
         and kept in the store; the sources are not needed later.
     configs : mapping of names to mappings, or None
         Hyperparameters of the arms, ``{"a": {"lr": 0.001, "opt": "adam"}}``; by default the ``config`` of arms that
         have one.
-    memory : path, "postgresql://..." or None
-        Folder or schema of what earlier runs taught. It is read like ``prior`` when the allocation is created,
-        together with it if both are given. `run` and a loop over the allocator add this run; otherwise `remember` does.
+    remember : path or None
+        Folder in which later runs find what this one has taught, as their ``prior``. `run` and a loop over the
+        allocator write it when they end; otherwise `remember` does.
     on_tell : callable, sequence of callables, or None
         Called with a `Told` for each pull that counts, in this process, once it is in the store; see `Listeners`.
 
@@ -152,7 +150,7 @@ class Allocator:
         warm_start: Any = None,
         prior: Any = None,
         configs: Mapping[str, Mapping[str, float | str]] | None = None,
-        memory: str | Path | None = None,
+        remember: str | Path | None = None,
         on_tell: Listener | Sequence[Listener] | None = None,
     ) -> None:
         given = locals()
@@ -165,7 +163,7 @@ class Allocator:
         if isinstance(arms, Mapping) and not getattr(arms, "lazy", False):
             for name, arm in arms.items():
                 check_direction(name, arm, settings.direction)  # before there is a store that keeps it
-        self.memory, self._listeners = settings.memory, None if on_tell is None else Listeners(on_tell)
+        self._folder_of_runs, self._listeners = settings.remember, None if on_tell is None else Listeners(on_tell)
         opened = open_store(store, durability)
         with closed_on_error(opened):
             if store is None:
@@ -191,7 +189,7 @@ class Allocator:
                 raise RisingBanditsError(f"{opened.name} does not exist.")
             allocator = cls.__new__(cls)
             settings = stored_settings(opened.name, kept)
-            allocator.memory, allocator._listeners = settings.memory, listeners
+            allocator._folder_of_runs, allocator._listeners = settings.remember, listeners
             opened.durability = settings.durability
             allocator._begin_with(opened, Joined(settings, None), arms or {})
         return allocator
@@ -383,9 +381,6 @@ class Allocator:
         wanted = {name: value for name, value in (("budget", budget), ("arms", arms)) if value is not None} | settings
         if known := configs_of(arms, settings.get("configs")):
             wanted["configs"] = known
-        if (sources := settings.get("warm_start")) is not None and is_history(sources):
-            names, now = declared_settings()["arms"].check("arms", arms or self.arms), self.settings
-            wanted["warm_start"] = read_history(sources, names, known, direction=now.direction, present=self.store)
         functions = arms if isinstance(arms, Mapping) else {}
         for arm in functions.values():
             as_arm(arm)  # raises an error for anything else
@@ -433,7 +428,7 @@ class Allocator:
         """Pulls until the budget is spent, waiting while no arm is free. Tell each one before the next."""
         while (pull := self.ask(wait=math.inf)) is not None:
             yield pull
-        remember_quietly(self)
+        self.remember_at_end()
 
     def run(
         self,
@@ -506,13 +501,31 @@ class Allocator:
         """What `run` pulls under a name, if given here: an arm, a function, or what makes one; otherwise None."""
         return self._arms.get(name)
 
-    def remember(self, name: str | None = None) -> str | Path:
-        """Add what this run has taught so far to the memory, replacing what it added before; returns the path.
+    def remember(self, name: str | None = None) -> Path:
+        """Write what this run has taught so far into the folder ``remember``; returns the path of the file.
 
-        By default the run is named after its store and the day it started. `run` and a loop over the allocator do this
-        when they end; there a memory that cannot be written to is a warning.
+        By default the run is named after its store and the day on which it began. `run` and a loop over the allocator
+        do this when they end; there a folder that cannot be written to is a warning.
         """
-        return remember_run(self, name)
+        from risingbandits.allocation.starting.memory import remember
+
+        if self._folder_of_runs is None:
+            raise RisingBanditsError("remember must be given to Allocator, such as remember='runs', to remember a run.")
+        with self._session.lock:
+            settings = json.dumps(self.ledger.settings.to_dict(), default=str)
+            return remember(self._folder_of_runs, self.store, name, settings)
+
+    def remember_at_end(self) -> Path | None:
+        """The same if there is a folder and something to remember; errors are warnings, because the run is done."""
+        if self._folder_of_runs is None or not self.ledger.told:
+            return None
+        try:
+            path = self.remember()
+        except (OSError, RisingBanditsError) as error:
+            log.warning("the run is not remembered in %s: %s", self._folder_of_runs, error)
+            return None
+        log.info("%s: remembered in %s", self.store.name, path)
+        return path
 
     def keep_checkpoint(self, arm: str, name: Name, proof: str) -> None:
         """Record a checkpoint that was left after its pull was told, as of a learner that makes room for another."""

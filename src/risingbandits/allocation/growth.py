@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import json
 from array import array
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -23,8 +22,6 @@ from risingbandits.allocation.budget import Budget, amount_text
 from risingbandits.allocation.defaults import choose_policy
 from risingbandits.allocation.events import Event, WrittenByNewer
 from risingbandits.allocation.options import Option
-from risingbandits.allocation.prior.history import is_history
-from risingbandits.allocation.prior.starting import history_of, with_prior
 from risingbandits.allocation.settings import (
     BY_ARM,
     Settings,
@@ -33,7 +30,7 @@ from risingbandits.allocation.settings import (
     plain_value,
     stored_names,
 )
-from risingbandits.allocation.stores.base import Store
+from risingbandits.allocation.starting.given import with_prior
 
 if TYPE_CHECKING:
     from risingbandits.allocation.ledger import Ledger
@@ -167,15 +164,11 @@ class Given(NamedTuple):
 
     settings: Settings
     policy: Any = None  #: as given; where that is nothing or a name, what another version filled in may differ
-    history: Callable[..., dict[str, list[float]]] | None = None  #: reads a warm start for new ``arms``
 
 
-def as_given(store: Store, settings: Settings, given: Mapping[str, Any], stored: Settings) -> Given:
+def as_given(settings: Settings, given: Mapping[str, Any], stored: Settings) -> Given:
     """What is given to continue with a store."""
-    found = with_prior(settings, given, stored)
-    sources = given.get("warm_start")
-    later = partial(history_of, sources, found, store) if sources is not None and is_history(sources) else None
-    return Given(found, given.get("policy"), later)
+    return Given(with_prior(settings, given, stored), given.get("policy"))
 
 
 def declared_changes(ledger: Ledger, given: Given) -> Changes:
@@ -192,9 +185,6 @@ def declared_changes(ledger: Ledger, given: Given) -> Changes:
     if len(arms["out"]) == len(before.arms):
         there = quoted(before.arms)
         raise RisingBanditsError(f"arms are {there} in the store, got {quoted(after.arms)}, none of them.")
-    if given.history is not None:  # what was read when the store was made stays
-        new = _missing(arms["in"], ledger.by_name)
-        changes["warm_start"] = given.history(arms=new) if new else {}
     changes["configs"] = described
     changes = {name: value for name, value in changes.items() if value or name not in _ADDED}
     return _complete(ledger, {**changes, "declared": True}) if changes else {}
@@ -283,10 +273,9 @@ def _check_fixed(before: Settings, given: Given, names: Iterable[str]) -> None:
     """Raise an error for settings that differ and cannot change, and for earlier rewards that are gone."""
     old, new = before.to_dict(), given.settings.to_dict()
     fixed = [f"{name} is {shown(old[name])} in the store, got {shown(new[name])}" for name in names]
-    if given.history is None:
-        kept = set(given.settings.arms) - given.settings.warm_start.keys()
-        gone = {arm: rewards for arm, rewards in before.warm_start.items() if arm in kept}
-        fixed += [f"warm_start of {arm} is {shown(rewards)} in the store, got none" for arm, rewards in gone.items()]
+    kept = set(given.settings.arms) - given.settings.warm_start.keys()
+    gone = {arm: rewards for arm, rewards in before.warm_start.items() if arm in kept}
+    fixed += [f"warm_start of {arm} is {shown(rewards)} in the store, got none" for arm, rewards in gone.items()]
     if fixed:
         found = "; ".join(fixed)
         raise RisingBanditsError(f"{found}; that cannot change in a run: give it as there, or another store.")

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from risingbandits.allocation.prior.store_tasks import store_task
+from risingbandits.allocation.starting.earlier_runs import store_task
 from risingbandits.logs.curves import Curves, curves_of
 from risingbandits.logs.reading import is_store, read_runs
 from risingbandits.logs.runs import Recording
@@ -22,9 +22,9 @@ def read_recordings(paths: Paths) -> Recording:
     found = read_runs(others) if others or not stores else Recording()
     for path in stores:
         task = store_task(path.expanduser())
-        for arm in task.arms:
-            points = [(float(pull), float(value), None) for pull, value in enumerate(task.curves[arm], start=1)]
-            settings = dict(task.settings.get(arm, {}))
+        for arm, curve in task.curves.items():
+            points = [(float(pull), float(value), None) for pull, value in enumerate(curve, start=1)]
+            settings = dict(task.configs.get(arm, {}))
             found.add_points(arm, {"reward": points}, settings, source=path, kind="store", direction=task.direction)
     return found
 

@@ -22,10 +22,10 @@ from risingbandits.allocation.events import Event, new_event
 from risingbandits.allocation.growth import Given, as_given
 from risingbandits.allocation.ledger import Ledger
 from risingbandits.allocation.listeners import Told, new_told
-from risingbandits.allocation.prior.starting import with_prior
 from risingbandits.allocation.pull import NoArmAvailable, Pull, new_pull
 from risingbandits.allocation.settings import Settings, stored_settings
 from risingbandits.allocation.snapshot import fold, load_ledger, pack
+from risingbandits.allocation.starting.given import with_prior
 from risingbandits.allocation.stores.base import PATIENCE, Store, StoreBusy, StoreUnreachable
 
 T = TypeVar("T")
@@ -469,7 +469,7 @@ def make_or_join(store: Store, settings: Settings, given: Mapping[str, Any]) -> 
     """Create a store with these settings, or find out which it has."""
     kept = store.settings()
     if kept is None:
-        settings = with_prior(settings, given, present=store)
+        settings = with_prior(settings, given)
         text = settings.to_json()
         mine = Settings.from_json(text)  # as all later processes will read them
         ledger = Ledger(mine)  # refuses, before anything is written, what the policy cannot do, as too short a horizon
@@ -479,7 +479,7 @@ def make_or_join(store: Store, settings: Settings, given: Mapping[str, Any]) -> 
     stored = stored_settings(store.name, kept)
     if stored.prior is None and given.get("prior") is not None:
         log.warning("%s was created without a prior, so none is read now.", store.name)
-    return Joined(stored, None, as_given(store, settings, given, stored))
+    return Joined(stored, None, as_given(settings, given, stored))
 
 
 # -- a fork while threads use allocators: the child gets them intact, with locks of its own ---------------------------

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import math
 import numbers
+import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import partial
@@ -25,6 +26,7 @@ from risingbandits._core.errors import (
     check_flag,
     check_positive_int,
     check_range,
+    hide_password,
     shown,
 )
 from risingbandits._version import __version__
@@ -32,7 +34,6 @@ from risingbandits.allocation.budget import Budget, as_budget
 from risingbandits.allocation.defaults import check_sigma, choose_policy, takes_any_range
 from risingbandits.allocation.events import WrittenByNewer
 from risingbandits.allocation.options import Check, Setting, option_classes
-from risingbandits.allocation.prior.memory import check_memory
 from risingbandits.allocation.pull import OutOfRange
 from risingbandits.allocation.settings_rule import SettingsRule, pays
 from risingbandits.allocation.slots import SlotRule
@@ -183,6 +184,17 @@ def _prior(where: str, value: Any) -> Prior:
     raise RisingBanditsError(f"{where} must be a Prior that was read, got {shown(value)}.")
 
 
+def _folder(where: str, value: Any) -> str:
+    """The absolute path of a folder, so that it survives a change of the working directory."""
+    if not isinstance(value, str | os.PathLike) or not str(value).strip() or "://" in str(value) or "\0" in str(value):
+        said = hide_password(value) if isinstance(value, str) else value
+        raise RisingBanditsError(f"{where} must be the path of a folder, got {shown(said)}.")
+    path = os.path.abspath(os.path.expanduser(value))
+    if os.path.lexists(path) and not os.path.isdir(path):
+        raise RisingBanditsError(f"{where} must be a folder, got the file {shown(path)}.")
+    return path
+
+
 def check_arms_exist(where: str, value: Any, arms: Collection[str]) -> None:
     """Raise an error for a setting of an arm that does not exist."""
     for arm in value if isinstance(value, dict) else ():
@@ -220,7 +232,7 @@ class Settings:
     # Those that the store was made with stay; nothing but the prior depends on them, and that is read once, too.
     configs: dict[str, dict[str, float | str]] = setting(None, _configs, in_plan=False, may_change=True, extends=True)
     # Where each process leaves what was learnt; stores may be opened on machines that have no such folder.
-    memory: str | None = setting(None, or_none(check_memory), may_change=True, stored=False)
+    remember: str | None = setting(None, or_none(_folder), may_change=True, stored=False)
     version: str = __version__  # of the program that made the store
     lazy: bool = False  # whether arms get their numbers for the policy when they are first pulled, as with a prior
     learns: bool = False  # whether they are opened by a model of their settings

@@ -17,8 +17,8 @@ import numpy as np
 from risingbandits.allocation.arm_state import ArmState
 from risingbandits.allocation.prior.gaussian_process import GaussianProcess, most_probable
 from risingbandits.allocation.prior.scores import normal_scores
-from risingbandits.allocation.prior.tasks import known_settings
 from risingbandits.allocation.slots import LEVEL_SHARE, RANDOM_EVERY, Binding, SlotRule, drawn, may_open
+from risingbandits.allocation.starting.earlier_runs import plain_config as known_settings
 from risingbandits.policies.base import Policy
 from risingbandits.policies.config_points import Features
 from risingbandits.policies.default.auto import Auto

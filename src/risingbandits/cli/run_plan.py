@@ -104,7 +104,6 @@ def run(
     from risingbandits.allocation.commands.plan_check import check_fresh, check_plan, put_aside, running
     from risingbandits.allocation.commands.plan_file import read_plan
     from risingbandits.allocation.pull import folder_name
-    from risingbandits.allocation.remembering import remember_quietly
 
     check_choice("backend", backend, ("local", "ray"))
     if backend == "local" and resources is not None:
@@ -141,7 +140,7 @@ def run(
                 find=partial(added_command, chosen) if backend == "local" else None,
             )
             received = driver.run()
-        entry = None if allocator.memory is None else remember_quietly(allocator)
+        entry = allocator.remember_at_end()
         ledger = allocator.ledger
         say_standing(ledger, output, chosen.states, in_flight=False)
         if received is not None:

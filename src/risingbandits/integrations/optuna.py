@@ -19,8 +19,8 @@ import numpy as np
 
 from risingbandits._core.errors import RisingBanditsError, check_choice, check_positive_int, missing, shown
 from risingbandits.allocation.arms.base import Outcome
-from risingbandits.allocation.prior.scores import wins
 from risingbandits.allocation.pull import Pull
+from risingbandits.policies._config_process import wins
 
 try:
     from optuna import Study, Trial, TrialPruned

@@ -29,7 +29,7 @@ except ImportError as error:  # Ray without what Tune needs
 log = logging.getLogger("risingbandits")
 
 _ITERATION, _SECONDS = "training_iteration", "time_this_iter_s"
-_BY_TRIAL = ("configs", "max_pulls", "memory", "prior", "warm_start")  # settings that name trials, or read files
+_BY_TRIAL = ("configs", "max_pulls", "prior", "remember", "warm_start")  # settings that name trials, or read files
 
 
 class RisingScheduler(TrialScheduler):  # type: ignore[misc, unused-ignore]

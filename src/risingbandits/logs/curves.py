@@ -122,16 +122,15 @@ def choose_metric(recording: Recording, wanted: str | None) -> str:
         if len(names) == 1:
             return names[0]
         arms = " If each column is an arm, leave out the column that counts." if len(recording.runs) == 1 else ""
-        raise RisingBanditsError(
-            f"metric must be given, because there are several: one of {', '.join(map(repr, names[:20]))}.{arms}"
-        )
+        said = ", ".join(shown(name, 60) for name in names[:20])
+        raise RisingBanditsError(f"metric must be given, because there are several: one of {said}.{arms}")
     if wanted in names:
         return wanted
     ending = [name for name in names if re.split(r"[/.\s]", name)[-1] == wanted]
     if len(ending) == 1:
         return ending[0]
     raise RisingBanditsError(
-        f"metric must be one of {', '.join(map(repr, ending or names[:20]))}, got {shown(wanted)}."
+        f"metric must be one of {', '.join(shown(name, 60) for name in ending or names[:20])}, got {shown(wanted)}."
     )
 
 

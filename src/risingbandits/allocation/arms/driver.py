@@ -28,7 +28,6 @@ from risingbandits.allocation.arms.economy import Economy
 from risingbandits.allocation.arms.pace import Pace
 from risingbandits.allocation.arms.slots import Places, Slots
 from risingbandits.allocation.pull import CannotGoOn, NoArmAvailable, OutOfRange, Pull
-from risingbandits.allocation.remembering import remember_quietly
 from risingbandits.allocation.stores.base import PATIENCE, StoreBusy, StoreUnreachable
 from risingbandits.allocation.stores.memory import MemoryStore
 
@@ -460,7 +459,7 @@ def run_arms(
     if received is not None:
         for ended in driver.arms.values():
             ended.close()
-    remember_quietly(allocator)
+    allocator.remember_at_end()
     if received == signal.SIGINT:
         raise KeyboardInterrupt
     if received is not None:

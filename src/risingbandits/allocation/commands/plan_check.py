@@ -19,9 +19,9 @@ from risingbandits.allocation.commands.plan_file import Plan
 from risingbandits.allocation.events import Event
 from risingbandits.allocation.growth import Given, as_given, changes_taken_over, quoted, wanted_changes
 from risingbandits.allocation.ledger import Ledger
-from risingbandits.allocation.prior.starting import bare_settings, with_prior
 from risingbandits.allocation.settings import Settings
 from risingbandits.allocation.snapshot import load_ledger
+from risingbandits.allocation.starting.given import bare_settings, with_prior
 from risingbandits.allocation.stores.base import STORE_MARK, Store, check_folder_of, open_store
 
 # What belongs to a store, by the ending of its name.
@@ -51,10 +51,10 @@ def check_plan(plan: Plan, fresh: bool = False, budget: Budget | None = None) ->
             kept = store.settings()
             if kept is None:
                 check_folder_of("", plan.states)
-                _check_new(plan, with_prior(settings, given, present=store), budget)
+                _check_new(plan, with_prior(settings, given), budget)
             else:
                 stored = Settings.from_json(kept)
-                said = _check_going_on(plan, as_given(store, settings, given, stored), stored, store, budget)
+                said = _check_going_on(plan, as_given(settings, given, stored), stored, store, budget)
                 settings = stored
     for folder in (plan.states, plan.logs):
         _check_folder(folder)

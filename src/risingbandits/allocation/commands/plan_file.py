@@ -21,8 +21,8 @@ from risingbandits.allocation.commands.matrix import read_matrix
 from risingbandits.allocation.commands.placeholders import names_in, names_its_slot, visible_devices
 from risingbandits.allocation.commands.plan_arms import CommandArm, read_arms
 from risingbandits.allocation.options import Check
-from risingbandits.allocation.prior.sources import LogSource
 from risingbandits.allocation.settings import BY_ARM, check_arms_exist, declared_settings
+from risingbandits.allocation.starting.earlier_runs import LogSource
 from risingbandits.allocation.stores.base import is_server
 from risingbandits.logs.curves import direction_by_name
 
@@ -79,13 +79,11 @@ def read_plan(path: str | Path, store: str | None = None) -> Plan:
         common = values.get("max_pulls")  # one number for all arms, or one for each that has its own
         others = common if isinstance(common, dict) else dict.fromkeys((arm.name for arm in arms), common)
         settings["max_pulls"] = {arm: limit for arm, limit in {**others, **own}.items() if limit is not None}
-    for name in ("prior", "warm_start"):
-        if isinstance(settings.get(name), list):
-            settings[name] = [_beside(folder, source) for source in settings[name]]
-    if "metric" in values and "prior" in settings:
-        settings["prior"] = [LogSource(source, values["metric"]) for source in settings["prior"]]
-    if "memory" in settings:
-        settings["memory"] = _beside(folder, settings["memory"])
+    if "prior" in settings:
+        there = [_beside(folder, source) for source in settings["prior"]]
+        settings["prior"] = [LogSource(source, values["metric"]) for source in there] if "metric" in values else there
+    if "remember" in settings:
+        settings["remember"] = _beside(folder, settings["remember"])
     inferred = ""
     if (
         "metric" in values
@@ -138,12 +136,6 @@ def _reward_range(where: str, value: Any) -> tuple[float, float] | str | None:
     return None if value == "unknown" else value if value == "auto" else check_range(where, value)
 
 
-def _warm_start(where: str, value: Any) -> Any:
-    """Rewards of arms, or files of earlier runs."""
-    known = declared_settings()["warm_start"].check
-    return check_sources(where, value) if isinstance(value, str | list) else known(where, value)
-
-
 def check_sources(where: str, value: Any) -> list[str]:
     """Where earlier runs are read from: one string or a list of them."""
     texts = [value] if isinstance(value, str) else value
@@ -160,13 +152,12 @@ _PLAN: dict[str, Check | None] = {
     "defaults": None,
     "jobs": check_positive_int,
     "matrix": read_matrix,
-    "memory": check_text,
     "metric": check_text,
     "prior": check_sources,
+    "remember": check_text,
     "reward_range": _reward_range,
     "slots": check_slots,
     "store": check_text,
-    "warm_start": _warm_start,
 }
 
 
