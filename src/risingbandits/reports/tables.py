@@ -165,11 +165,11 @@ def outcome_table(outcome: Replay) -> TextTable:
     rows, records = [], []
     for label in sorted(outcome.reward, key=lambda label: float(objective.replay_regret(outcome, label).mean())):
         pulls = outcome.pulls[label]
-        arm, times = _most_recommended(outcome, label)
-        record = {
+        arm, times = Counter(outcome.recommended[label].tolist()).most_common(1)[0]
+        record: dict[str, Any] = {
             "policy": label,
             "pulls": pulls.sum(axis=1).mean(),
-            "arms_opened": (pulls > 0).sum(axis=1).mean(),
+            "arms_started": (pulls > 0).sum(axis=1).mean(),
             "recommended": outcome.arms[arm],
             "recommended_share": times / outcome.orders,
         }
@@ -182,28 +182,12 @@ def outcome_table(outcome: Replay) -> TextTable:
         for name, values in figures.items():
             record |= {name: values.mean(), f"{name}_half_width": half_width(values)}
         records.append(record)
-        rows.append(
-            (
-                label,
-                f"{pulls.sum(axis=1).mean():,.0f}",
-                f"{(pulls > 0).sum(axis=1).mean():.1f}".removesuffix(".0"),
-                _mean(outcome.reward[label]),
-                _mean(outcome.regret(label)),
-                _recommended(outcome, label),
-                _mean(outcome.final[outcome.recommended[label]]),
-                _mean(outcome.recommendation_regret(label)),
-            )
-        )
-    header = (
-        "policy",
-        "pulls",
-        "arms opened",
-        "loss per pull" if outcome.direction == "minimize" else "reward per pull",
-        "regret per pull",
-        "recommends",
-        "final value",
-        "its regret",
-    )
+        often = "" if times == outcome.orders else f" ({100 * times / outcome.orders:.0f} %)"
+        spent = (f"{record['pulls']:,.0f}", f"{record['arms_started']:.1f}".removesuffix(".0"))
+        reward, regret, final, lost = map(_mean, figures.values())
+        rows.append((label, *spent, reward, regret, outcome.arms[arm] + often, final, lost))
+    reward = "loss per pull" if outcome.direction == "minimize" else "reward per pull"
+    header = ("policy", "pulls", "arms started", reward, "regret per pull", "recommends", "final value", "its regret")
     best = outcome.arms[outcome.best_arm]
     orders = "the arms as listed" if outcome.orders == 1 else f"{outcome.orders} orders of the arms"
     arms = "1 arm" if len(outcome.arms) == 1 else f"{len(outcome.arms)} arms"
@@ -250,16 +234,6 @@ def replay_csv(outcome: Replay) -> str:
             pulls = outcome.pulls[label][number].tolist()
             writer.writerow([label, number + 1, *earned, outcome.arms[arm], *ends, *pulls])
     return text.getvalue()
-
-
-def _recommended(outcome: Replay, label: str) -> str:
-    """The arm that is recommended most often, and how often, if not always."""
-    arm, times = _most_recommended(outcome, label)
-    return outcome.arms[arm] + ("" if times == outcome.orders else f" ({100 * times / outcome.orders:.0f} %)")
-
-
-def _most_recommended(outcome: Replay, label: str) -> tuple[int, int]:
-    return Counter(outcome.recommended[label].tolist()).most_common(1)[0]
 
 
 def _mean(values: Floats) -> str:
