@@ -1,4 +1,4 @@
-"""Spend a budget on the learners that will be best, not on those that are best now.
+"""Decide which of several partly trained models trains next, within a fixed compute budget.
 
 Arms improve the more they are used. Policies decide which one is used next; `simulate` measures how well they do:
 
