@@ -359,9 +359,9 @@ def test_a_budget_that_leaves_candidates_without_a_score_is_warned_of() -> None:
 
 def test_the_selector_looks_for_the_learner_to_keep() -> None:
     selector = RisingSelector(classifiers(), budget=40, random_state=1).fit(X, Y)
-    assert selector._run.policy.described() == "Auto(), played by PilotHalving()"
+    assert selector._run.policy._described() == "Auto(), played by PilotHalving()"
     on_the_way = RisingSelector(classifiers(), budget=40, objective="cumulative", random_state=1).fit(X, Y)
-    assert on_the_way._run.policy.described() == "Auto(objective='cumulative'), played by BackTest(sigma='auto')"
+    assert on_the_way._run.policy._described() == "Auto(objective='cumulative'), played by BackTest(sigma='auto')"
 
 
 @pytest.mark.slow

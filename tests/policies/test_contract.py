@@ -107,12 +107,12 @@ def test_settings_are_kept_as_given_and_shown_where_they_differ() -> None:
 
 @pytest.mark.parametrize("name", policy_names())
 def test_the_tag_of_a_class_is_what_its_default_settings_need(name: str) -> None:
-    assert policy_class(name).needs_horizon is get_policy(name).requires_horizon()
+    assert policy_class(name).needs_horizon is get_policy(name)._requires_horizon()
 
 
 def test_a_setting_that_is_given_needs_no_horizon() -> None:
-    assert get_policy("exp3-s", gamma=0.1).requires_horizon()
-    assert not get_policy("exp3-s", gamma=0.1, alpha=0.01).requires_horizon()
+    assert get_policy("exp3-s", gamma=0.1)._requires_horizon()
+    assert not get_policy("exp3-s", gamma=0.1, alpha=0.01)._requires_horizon()
 
 
 def test_a_policy_is_found_by_the_name_of_its_class_too() -> None:

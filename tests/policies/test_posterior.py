@@ -229,23 +229,23 @@ def test_the_default_recommends_what_it_explains_in_runs_simulations_and_copies(
         arm = running.ask()
         running.tell(arm, float(problem.means(int(running.pulls[arm]) + 1)[arm]) + 0.05 * rng.standard_normal())
         said = running.explain()
-        assert said.kept == running.recommend() == int(np.nanargmax(running.shown()))
+        assert said.kept == running.recommend() == int(np.nanargmax(running._shown()))
         assert said.why_kept.startswith("highest predicted value")
         assert said.end == max(running.pulls) + 80 - running.rounds
     copy = Policy.load(running.save(tmp_path / "run.npz"))
-    assert copy.foresee().p_best.tolist() == running.foresee().p_best.tolist()
-    running.expect_lengths([60] * 5)
+    assert copy._foresee().p_best.tolist() == running._foresee().p_best.tolist()
+    running._expect_lengths([60] * 5)
     assert running.explain().end == 60.0
     assert "the most pulls that an arm may have" in str(running.explain())
     with pytest.raises(RisingBanditsError, match="lengths must be 5 numbers of pulls, got"):
-        running.expect_lengths([1, 2])
+        running._expect_lengths([1, 2])
 
 
 def test_an_unknown_horizon_is_said() -> None:
     running = Auto().reset(2)
     running.tell(0, 0.5)
     running.tell(1, 0.7)
-    assert running.end() == (1.0, "what the oldest arm has had, as the horizon is unknown")
+    assert running._stated_end() == (1.0, "what the oldest arm has had, as the horizon is unknown")
 
 
 def test_an_arm_that_was_trained_less_counts_with_what_it_has_shown() -> None:
@@ -254,8 +254,8 @@ def test_an_arm_that_was_trained_less_counts_with_what_it_has_shown() -> None:
         for arm in (0, 1, 2, 3):
             if arm < 2 or n <= 4:
                 policy.tell(arm, 0.1 + 0.001 * arm if n <= 4 else 0.7 - 0.001 * arm)
-    lcb, foreseen = policy.explain()["lcb"], policy.foresee()
-    assert policy.shown()[2:] == pytest.approx(np.minimum(foreseen.predicted, np.maximum(lcb, foreseen.low))[2:])
+    lcb, foreseen = policy.explain()["lcb"], policy._foresee()
+    assert policy._shown()[2:] == pytest.approx(np.minimum(foreseen.predicted, np.maximum(lcb, foreseen.low))[2:])
     assert policy.recommend() == 0
-    policy.expect_lengths([20, 20, 4, 4])  # they could not come further
-    assert policy.shown() == pytest.approx(policy.foresee().predicted)
+    policy._expect_lengths([20, 20, 4, 4])  # they could not come further
+    assert policy._shown() == pytest.approx(policy._foresee().predicted)

@@ -262,7 +262,7 @@ def test_what_a_simulation_knows_is_taken_over() -> None:
         else:
             assert told["sigma"] == problem.sigma == 0.1
         needed = name in ("cure-ucb", "linear-ee", "linear-ae")
-        assert get_policy(name).requires_horizon() is needed
+        assert get_policy(name)._requires_horizon() is needed
 
 
 def test_reasons() -> None:

@@ -95,7 +95,7 @@ def test_learning_curves_are_means_of_blocks(tmp_path: Path) -> None:
 def test_lines_lead_to_what_is_predicted_in_units_of_the_rewards(direction: str, tmp_path: Path) -> None:
     settings = {"direction": direction, "reward_range": (-1.0, 3.0)}
     log, _ = read(make_store(tmp_path / "run.db", ["a", "b"], 80, 100, **settings))
-    found = log.ledger.policy.foresee()
+    found = log.ledger.policy._foresee()
     sign, worst = (1.0, -1.0) if direction == "maximize" else (-1.0, 3.0)
     table = allocation_table(log.ledger)
     page = allocation_page(log, "run.db")

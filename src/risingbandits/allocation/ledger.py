@@ -460,7 +460,7 @@ class Ledger:
         if self._teller is not None:  # it counts rounds of equal cost
             had = self.policy.pulls
             most = [had[arm.place] if arm.over else math.inf for arm in self.opened]
-        self.policy.expect_lengths(most)
+        self.policy._expect_lengths(most)
         return self.policy
 
     def recommend(self) -> str | None:
@@ -469,7 +469,7 @@ class Ledger:
         best = self.opened[policy.recommend()]
         if best.recommendable:
             return best.name
-        values = policy.shown()
+        values = policy._shown()
         left = [arm for arm in self.opened if arm.recommendable]
         return max(left, key=lambda arm: values[arm.place]).name if left else None
 

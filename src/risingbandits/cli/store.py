@@ -239,7 +239,7 @@ def create(
     # The process that asks has ended when another one tells.
     Allocator(arms, options.parse_budget(unit, budget), store=store, reclaim=False, **settings).close()
     with _opened(store) as (allocator, output):
-        output.add(store=hide_password(store), arms=allocator.arms, policy=str(allocator.ledger.policy.described()))
+        output.add(store=hide_password(store), arms=allocator.arms, policy=str(allocator.ledger.policy._described()))
 
 
 @of_store.command()

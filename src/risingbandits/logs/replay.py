@@ -177,7 +177,7 @@ class Replay:
         policy = self.stage.policies[label].for_problem(told, rounds).replace()
         policy.reset(len(listed), rounds, (self.stage.seed, order))
         limits = np.array([len(self.stage.curves[arm]) for arm in listed])
-        policy.expect_lengths(limits)
+        policy._expect_lengths(limits)
         counts = np.zeros(len(listed), np.int64)
         pulled, kept = np.zeros(rounds, np.int64), np.zeros(rounds, np.int64)
         for t in range(rounds):

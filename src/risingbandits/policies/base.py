@@ -193,7 +193,7 @@ class Policy:
         """Fields of the state that a run never reads before it has written them, or that are constants."""
         return frozenset()
 
-    def requires_horizon(self) -> bool:
+    def _requires_horizon(self) -> bool:
         """Whether runs with these settings must know the number of rounds."""
         decided = self.from_horizon
         return self.needs_horizon and (not decided or any(getattr(self, setting) is None for setting in decided))
@@ -234,7 +234,7 @@ class Policy:
         n_arms = check_positive_int("n_arms", n_arms)
         if horizon is not None:
             horizon = check_positive_int("horizon", horizon)
-        elif self.requires_horizon():
+        elif self._requires_horizon():
             raise RisingBanditsError(f"{type(self).__name__} needs horizon, the number of rounds, got None.")
         self.validate()
         try:
@@ -245,7 +245,7 @@ class Policy:
         self._begin(n_arms, horizon, state, _FIRST_CAPACITY, [0] * n_arms, rng)
         return self
 
-    def reset_as_after(self, n_arms: int, horizon: int | None, rounds: int) -> Self:
+    def _reset_as_after(self, n_arms: int, horizon: int | None, rounds: int) -> Self:
         """Start a run whose state has the form that it has after ``rounds`` rounds, for `restore`; return self."""
         return self.reset(n_arms, horizon)
 
@@ -272,12 +272,12 @@ class Policy:
         kernels = self.kernels_for(self.n_arms, self.horizon)
         self._calls: Any = _calls(kernels, self._state.__class__, self._rng is not None)
 
-    def state_fields(self, state: Any) -> dict[str, Any]:
+    def _state_fields(self, state: Any) -> dict[str, Any]:
         """What a run is made of, by name: numbers, and arrays that still belong to the run."""
         fields: dict[str, Any] = state._asdict()
         return fields
 
-    def restored_state(self, fresh: Any, numbers: dict[str, Any], arrays: dict[str, Any]) -> Any:
+    def _restored_state(self, fresh: Any, numbers: dict[str, Any], arrays: dict[str, Any]) -> Any:
         """The ``fresh`` state filled with what was stored, if that has the same shape and types."""
         from risingbandits.policies import saving
 
@@ -376,14 +376,14 @@ class Policy:
         self._check_begun("expect_workers")
         self.take_workers(self._state, check_positive_int("workers", workers))
 
-    def expect_lengths(self, lengths: ArrayLike) -> None:
+    def _expect_lengths(self, lengths: ArrayLike) -> None:
         """From now on each arm has at most so many pulls in all (infinity: not known), for what is predicted of it."""
         self._check_begun("expect_lengths")
         self._lengths = np.array(lengths, dtype=np.float64)
         if self._lengths.shape != (self.n_arms,) or not (self._lengths >= 0.0).all():
             raise RisingBanditsError(f"lengths must be {self.n_arms} numbers of pulls, got {shown(lengths)}.")
 
-    def end(self) -> tuple[float, str]:
+    def _stated_end(self) -> tuple[float, str]:
         """The resource at which arms are compared, and what that is in words.
 
         It is the most pulls that an arm may have, if that is known; otherwise what the budget still buys the oldest
@@ -394,25 +394,25 @@ class Policy:
         left = None if self.horizon is None else max(0, self.horizon - self.rounds)
         return posterior.stated_end(max(self._pulls), left, longest if limit is None else min(longest, limit))
 
-    def foresee(self, limits: tuple[float, float] | None = None) -> posterior.Posterior:
-        """What each arm will be worth at `end`, and which may be the best one; ``limits`` is the range of rewards."""
+    def _foresee(self, limits: tuple[float, float] | None = None) -> posterior.Posterior:
+        """What each arm will be worth at the end, and which may be the best one; ``limits`` is the range of rewards."""
         self._check_begun("foresee")
-        return posterior.posterior(self._levels, self.end()[0], self._lengths, limits or self.reward_range)
+        return posterior.posterior(self._levels, self._stated_end()[0], self._lengths, limits or self.reward_range)
 
-    def shown(self) -> Floats:
+    def _shown(self) -> Floats:
         """What each arm counts in a recommendation of the highest predicted value: see `posterior.shown`."""
-        return posterior.shown(self._levels, self.end()[0], self._lengths)
+        return posterior.shown(self._levels, self._stated_end()[0], self._lengths)
 
     def recommend(self) -> int:
         """The arm that is best by what is known now: with the highest recent level less its standard error.
 
-        The default policy for best-arm identification recommends the highest value that is predicted at `end`, where
+        The default policy for best-arm identification recommends the highest value that is predicted at the end, where
         arms that were trained less count with what they have shown; policies whose definition has a recommendation of
         its own say so.
         """
         self._check_begun("recommend")
         if self.predicts:
-            return posterior.best(self._levels, self.end()[0], self._lengths)
+            return posterior.best(self._levels, self._stated_end()[0], self._lengths)
         return int(self._calls.recommend.call(self._fields, self.rounds, self._levels))
 
     def explain(self) -> Explanation:
@@ -421,7 +421,7 @@ class Policy:
         found = reasons.explanation(self, self._state, self.clone().ask())
         return replace(found, against=reasons.against_by_columns(found))
 
-    def described(self) -> str:
+    def _described(self) -> str:
         """The policy with its settings and, in a run, what a reader should know about how it plays."""
         return repr(self)
 

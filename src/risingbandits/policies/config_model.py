@@ -329,7 +329,7 @@ class ConfigModel(PlainPolicy):
             return "one of the first, at random"
         return "highest expected improvement per pull, or every fifth start at random"
 
-    def described(self) -> str:
+    def _described(self) -> str:
         said = self.what_matters() if self._state is not None and self._state.run.told else ""
         return f"{self!r}, {said}" if said else repr(self)
 

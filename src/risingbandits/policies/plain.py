@@ -151,7 +151,7 @@ class PlainPolicy(Policy):
         calls: list[Any] = [_Call(template, **names) for template in (base._ask, base._tell, base._recommend)]
         self._calls = base._Calls(calls[0], *calls)
 
-    def state_fields(self, state: PlainState) -> dict[str, Any]:
+    def _state_fields(self, state: PlainState) -> dict[str, Any]:
         """The attributes of the run."""
         known = {*self.get_params(), "n_arms", "horizon", "rng"}
         fields = {name: value for name, value in vars(state.run).items() if name not in known and name[0] != "_"}
@@ -165,10 +165,10 @@ class PlainPolicy(Policy):
                 )
         return copy.deepcopy(fields)
 
-    def restored_state(self, fresh: PlainState, numbers: dict[str, Any], arrays: dict[str, Any]) -> PlainState:
+    def _restored_state(self, fresh: PlainState, numbers: dict[str, Any], arrays: dict[str, Any]) -> PlainState:
         """The state with stored attributes; a damaged file cannot smuggle in other kinds."""
         stored = {**copy.deepcopy(numbers), **{name: np.array(array, order="C") for name, array in arrays.items()}}
-        if {*self.state_fields(fresh)} - {*stored} or any(hasattr(type(self), name) for name in stored):
+        if {*self._state_fields(fresh)} - {*stored} or any(hasattr(type(self), name) for name in stored):
             raise KeyError("fields")
         if not all(map(_is_plain, numbers.values())) or not all(map(_is_array, arrays.values())):
             raise TypeError("fields")

@@ -32,21 +32,21 @@ def explanation(
     parts = policy.parts(state, t)
     at = Moment(state, t, 0, pulls, parts, units or Units())
     why = "" if arm is None else policy.why_next(at._replace(arm=arm))
-    end, at_end = policy.end()
-    found = policy.foresee(limits)._asdict()
+    end, at_end = policy._stated_end()
+    found = policy._foresee(limits)._asdict()
     known = {**levels.columns(policy._levels), **{name: found[name] for name in ("predicted", "low", "high", "p_best")}}
     columns = {"pulls": pulls, **known, **parts}
     if not policy.rounds:
-        return Explanation(policy.described(), t, columns, arm, why)
+        return Explanation(policy._described(), t, columns, arm, why)
     at = at._replace(arm=policy.recommend(), parts={**known, **parts})
     if policy.predicts:
-        value = float(policy.shown()[at.arm])
+        value = float(policy._shown()[at.arm])
         why_kept = f"highest predicted value, {at.units.level(value)}, where arms trained less count as shown so far"
     elif not policy.keeps and policy.kernels_for(policy.n_arms, policy.horizon).recommend is levels.recommend:
         why_kept = f"best recent level less its standard error, {at.level('lcb')} (estimate {at.level('estimate')})"
     else:
         why_kept = policy.why_kept(at)
-    return Explanation(policy.described(), t, columns, arm, why, at.arm, why_kept, end=end, at_end=at_end)
+    return Explanation(policy._described(), t, columns, arm, why, at.arm, why_kept, end=end, at_end=at_end)
 
 
 def why_next(at: Moment) -> str:

@@ -19,7 +19,7 @@ _FORMAT = 1
 
 def state_dict(policy: Policy) -> dict[str, Any]:
     """The run of ``policy``, with arrays of its own."""
-    fields = policy.state_fields(policy._state)
+    fields = policy._state_fields(policy._state)
     return {
         "n_arms": policy.n_arms,
         "horizon": policy.horizon,
@@ -38,8 +38,8 @@ def restore(policy: Policy, run: dict[str, Any]) -> None:
     pulls = [int(n) for n in run["pulls"]]
     if len(pulls) != run["n_arms"]:  # before anything is allocated for these arms
         raise ValueError("pulls")
-    begun = policy.replace().reset_as_after(run["n_arms"], run["horizon"], sum(pulls))
-    state = begun.restored_state(begun._state, run["numbers"], run["arrays"])
+    begun = policy.replace()._reset_as_after(run["n_arms"], run["horizon"], sum(pulls))
+    state = begun._restored_state(begun._state, run["numbers"], run["arrays"])
     rng = None if begun._rng is None else _generator(run["generator"])
     known = np.array(run["levels"], dtype=np.float64, order="C")
     if known.ndim != 2 or len(known) != len(pulls) + 1 or levels.room(known) < max(pulls):

@@ -213,7 +213,7 @@ def _check_copies(policy: Policy) -> None:
 def _check_refusals(policy: Policy) -> None:
     _must_refuse(lambda: policy.clone().reset(0, _ROUNDS), what=f"{policy!r}: reset with no arms")
     _must_refuse(lambda: policy.clone().reset(5, 0), what=f"{policy!r}: reset with horizon 0")
-    if policy.requires_horizon():
+    if policy._requires_horizon():
         _must_refuse(lambda: policy.clone().reset(5), what=f"{policy!r}: reset without the horizon that it needs")
     running = policy.clone().reset(5, _ROUNDS, seed=9)
     _play(running, 20, np.random.default_rng(10))

@@ -43,7 +43,7 @@ def check_keep(keep: Any, jobs: int) -> int:
 
 def who_gives_up_first(ledger: Ledger, names: Iterable[str]) -> list[str]:
     """Arms in the order in which they give up their checkpoints: the lowest p_best first, then the lowest predicted."""
-    found = ledger.foreseen().foresee()
+    found = ledger.foreseen()._foresee()
 
     def hopes(name: str) -> tuple[float, float, int]:
         arm = ledger.arm(name)

@@ -33,7 +33,7 @@ def allocation_table(ledger: Ledger) -> AllocationTable:
     explanation = policy_explanation(policy, policy._state, place, Units(ledger.zero, ledger.span), limits)
     name, why = (None, "") if following is None else (following.name, _why_next(ledger, following, explanation, opened))
     rows = [_row(ledger, arm, explanation, f"next: {why}" if arm is following else "") for arm in ledger.arms]
-    title = f"{ledger.policy.described()}, {spent(ledger)} spent, {len(ledger.in_flight)} in flight"
+    title = f"{ledger.policy._described()}, {spent(ledger)} spent, {len(ledger.in_flight)} in flight"
     if costs := cost_sentence(ledger):
         title = f"{title};\n{costs}"
     kept, why_kept, against = _kept(ledger, explanation, rows)
@@ -449,7 +449,7 @@ def status_dict(ledger: Ledger, table: AllocationTable | None = None) -> dict[st
     """
     settings, now = ledger.settings, time.time()
     return {
-        "policy": ledger.policy.described(),
+        "policy": ledger.policy._described(),
         "objective": settings.objective,
         "direction": settings.direction,
         "budget": settings.budget.amount,

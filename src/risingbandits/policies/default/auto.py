@@ -135,7 +135,7 @@ class Auto(Policy):
     def remark(self, state: Any) -> str | None:
         return self.chosen().remark(state)
 
-    def described(self) -> str:
+    def _described(self) -> str:
         return repr(self) if self._state is None else f"{self!r}, played by {self._playing()!r}"
 
     def _playing(self) -> Policy:
