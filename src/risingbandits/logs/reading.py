@@ -73,17 +73,6 @@ def is_store(path: Path) -> bool:
     return path.is_file() and _head(path).startswith(_SQLITE) and tracking.tables_in(path) >= _STORE
 
 
-def is_log(path: Path) -> bool:
-    """Whether a CSV file is a log of another program, not one of this package's formats."""
-    try:
-        with csv_file(path) as file:
-            header = file.header
-    except NotCsv:
-        return False
-    ours = {"task", "arm", "step", "value"}
-    return tables.is_log_table(header) and len(ours & set(header)) < 2
-
-
 @contextmanager
 def _noted(into: Recording) -> Iterator[None]:
     """Inside, a file that cannot be read becomes a note, and the others of the folder are still read."""
