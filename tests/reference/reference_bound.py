@@ -6,9 +6,43 @@ import math
 
 import numpy as np
 
-from risingbandits.policies.commit.grid import commit_grid
-from risingbandits.problems import Tabulated
-from risingbandits.theory.upper_bounds import commit_ceiling
+from risingbandits.policies.commit.grid import commit_grid, commit_windows
+from risingbandits.problems import Curve, Tabulated
+from risingbandits.theory.upper_bounds._commit_lines import commit_value
+
+
+def anchored_line(mean: float, width: float, n: int, w: int) -> tuple[float, float]:
+    """Lemma 2: the line from 0 at pull 1 through the mean of the last w of n pulls, raised: level at n and slope."""
+    s = max(0.0, mean + width) / (n - 0.5 * (w - 1) - 1.0)
+    return s * (n - 1), s
+
+
+def two_block_line(first: float, last: float, w: int, width: float = 0.0) -> tuple[float, float]:
+    """Lemma 1: the line through the means of the first and the last third of a window, raised by z sigma = width."""
+    q = w // 3
+    distance = w - q
+    e = 0.5 * (q - 1) / distance
+    slope = (last - first) / distance
+    level = last + slope * 0.5 * (q - 1) + width / math.sqrt(q) * math.hypot(1.0 + e, e)
+    return level, slope + width / distance * math.sqrt(2.0 / q)
+
+
+def commit_ceiling(curve: Curve, n: int, horizon: int, z: float = 0.0, sigma: float = 0.0, cap: float = 1.0) -> float:
+    """Lemma 6: the smallest commit value of all lines at n, each without noise and raised by twice its width."""
+    width, lowest = 2.0 * z * sigma, float(cap)
+
+    def mean(first: int, last: int) -> float:
+        sums = curve.prefix_sum([first, last])
+        return float(sums[1] - sums[0]) / (last - first)
+
+    for w in commit_windows(n) if n >= 2 else []:
+        lines = [anchored_line(mean(n - w, n), width / math.sqrt(w), n, w)]
+        if w >= 3:
+            q = w // 3
+            u, s = two_block_line(mean(n - w, n - w + q), mean(n - q, n), w, width)
+            lines.append((u, max(s, 0.0)))
+        lowest = min([lowest, *(commit_value(u, s, horizon - n, cap) for u, s in lines)])
+    return lowest
 
 
 def price(best: np.ndarray) -> float:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from concave_problems import random_concave
-from reference_bound import ReferenceBound, price
+from reference_bound import ReferenceBound, commit_ceiling, price
 from risingbandits import RisingBandit, RisingBanditsError, get_policy, get_problem
 from risingbandits.policies import CommitUCB, REdUCB
 from risingbandits.policies.commit.grid import commit_grid, commit_windows
@@ -28,20 +28,16 @@ from risingbandits.problems import (
 )
 from risingbandits.theory.upper_bounds import (
     Bound,
-    anchored_line,
     best_z,
     commit_bound,
     commit_bound_risk,
-    commit_ceiling,
     commit_confidence,
     commit_counts,
     commit_failure,
-    commit_value,
     predicted_regret,
     price_of_commitment,
     stochastic_bound,
     sum_increments,
-    two_block_line,
 )
 
 # -- numbers ---------------------------------------------------------------------------------------------------
@@ -205,12 +201,6 @@ def test_refusals() -> None:
         commit_bound(get_problem("paper-2arms"), form="best")
     with pytest.raises(RisingBanditsError, match=r"growth must be 1\.05 for the closed form"):
         commit_bound(get_problem("paper-2arms"), form="closed", growth=1.1)
-    with pytest.raises(RisingBanditsError, match="n must be at least 2"):
-        anchored_line(0.5, 0.0, 1, 1)
-    with pytest.raises(RisingBanditsError, match="w must be at least 3"):
-        two_block_line(0.1, 0.2, 2)
-    with pytest.raises(RisingBanditsError, match="s must be at least 0"):
-        commit_value(0.1, -0.1, 10)
     with pytest.raises(RisingBanditsError, match="delta must be"):
         commit_confidence(2, 100, 0.0)
 

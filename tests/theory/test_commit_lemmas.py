@@ -13,20 +13,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from concave_problems import FAMILIES, random_arm, random_concave
+from reference_bound import anchored_line, commit_ceiling, two_block_line
 from repaired_commit import RepairedCommit, average, lines_at
 from risingbandits import RisingBandit, simulate
 from risingbandits.policies.commit.grid import commit_grid, commit_windows
 from risingbandits.problems import NoNoise, Tabulated
 from risingbandits.theory.upper_bounds import (
-    anchored_line,
-    commit_ceiling,
     commit_confidence,
-    commit_value,
     price_of_commitment,
     regret_parts,
     sum_increments,
-    two_block_line,
 )
+from risingbandits.theory.upper_bounds._commit_lines import commit_value
 
 Curve = tuple[Fraction, ...]
 

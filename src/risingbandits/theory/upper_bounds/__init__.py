@@ -2,13 +2,9 @@
 
 from risingbandits.theory.upper_bounds._commit_lines import (
     CommitCounts,
-    anchored_line,
-    commit_ceiling,
     commit_confidence,
     commit_counts,
     commit_failure,
-    commit_value,
-    two_block_line,
 )
 from risingbandits.theory.upper_bounds._commit_sums import (
     RegretParts,
@@ -24,15 +20,12 @@ __all__ = [
     "Bound",
     "CommitCounts",
     "RegretParts",
-    "anchored_line",
     "best_z",
     "commit_bound",
     "commit_bound_risk",
-    "commit_ceiling",
     "commit_confidence",
     "commit_counts",
     "commit_failure",
-    "commit_value",
     "deterministic_bound",
     "predicted_regret",
     "price_of_commitment",
@@ -40,5 +33,4 @@ __all__ = [
     "stochastic_bound",
     "sum_increments",
     "trivial_bound",
-    "two_block_line",
 ]

@@ -1,4 +1,4 @@
-"""What CommitUCB computes, as plain functions: lines, commit values, and how often a line may fail.
+"""What CommitUCB computes, as plain functions: commit values, and how often a line may fail.
 
 Lemmas and theorems are numbered as on the page "What is proved" of the documentation.
 """
@@ -13,7 +13,6 @@ import numpy.typing as npt
 
 from risingbandits._core.errors import RisingBanditsError, check_finite, check_flag, check_positive_int
 from risingbandits.policies.commit.grid import commit_grid, commit_windows
-from risingbandits.problems._curve import Curve
 
 GROWTH = 1.05
 
@@ -106,51 +105,6 @@ def commit_failure(n_arms: int, horizon: int, z: float, every_arm: bool = False,
     return min(1.0, events * math.exp(-0.5 * z * z))
 
 
-def anchored_line(mean: float, width: float, n: int, w: int) -> tuple[float, float]:
-    """The line from 0 at pull 1 through the mean of the last ``w`` of ``n`` pulls, raised: level at n and slope.
-
-    Lemma 2: it lies above every later mean of an arm that is concave from its first pull on, because means are >= 0.
-
-    Examples
-    --------
-    >>> anchored_line(0.5, 0.0, 3, 1)  # through 0 at pull 1 and 0.5 at pull 3
-    (0.5, 0.25)
-    """
-    if n < 2 or not 1 <= w <= n:
-        raise RisingBanditsError(f"n must be at least 2 and w in 1 to n, got n = {n} and w = {w}.")
-    s = max(0.0, mean + width) / (n - 0.5 * (w - 1) - 1.0)
-    return s * (n - 1), s
-
-
-def two_block_line(first: float, last: float, w: int, width: float = 0.0) -> tuple[float, float]:
-    """The line through the means of the first and the last third of a window, raised: level at its end and slope.
-
-    Lemma 1: it lies above every later mean of a concave arm.
-
-    Parameters
-    ----------
-    first, last : float
-        Means of the first and of the last q = w // 3 rewards of the window.
-    w : int
-        Pulls of the window, >= 3.
-    width : float
-        z sigma: the largest distance of one reward from its mean.
-
-    Examples
-    --------
-    >>> two_block_line(0.1, 0.3, 3)  # 0.1, anything, 0.3
-    (0.3, 0.09999999999999999)
-    """
-    if w < 3:
-        raise RisingBanditsError(f"w must be at least 3, got {w}.")
-    q = w // 3
-    distance = w - q
-    e = 0.5 * (q - 1) / distance
-    slope = (last - first) / distance
-    level = last + slope * 0.5 * (q - 1) + width / math.sqrt(q) * math.hypot(1.0 + e, e)
-    return level, slope + width / distance * math.sqrt(2.0 / q)
-
-
 def commit_value(u: npt.ArrayLike, s: npt.ArrayLike, rounds: npt.ArrayLike, cap: float = 1.0) -> Any:
     """The average of min(``cap``, ``u`` + ``s`` k) over k = 1..``rounds``, exactly (Lemma 4).
 
@@ -179,34 +133,3 @@ def commit_value(u: npt.ArrayLike, s: npt.ArrayLike, rounds: npt.ArrayLike, cap:
     lost = below * room - s * 0.5 * below * (below + 1.0)
     value = np.where(u >= cap, cap, np.where(room >= s * rounds, u + s * 0.5 * (rounds + 1.0), cap - lost / rounds))
     return float(value) if value.ndim == 0 else value
-
-
-def commit_ceiling(curve: Curve, n: int, horizon: int, z: float = 0.0, sigma: float = 0.0, cap: float = 1.0) -> float:
-    """An upper bound on the commit value, after ``n`` pulls, of an arm other than the best, if no line fails.
-
-    Lemma 6: the smallest commit value among all lines at n, each without noise and raised by twice its width, with
-    ``horizon`` - n rounds left; ``cap`` after the first pull.
-
-    Examples
-    --------
-    >>> from risingbandits.problems import ConstantCurve
-    >>> commit_ceiling(ConstantCurve(0.5), 3, 1_000), commit_ceiling(ConstantCurve(0.5), 1, 1_000)
-    (0.5, 1.0)
-    """
-    n = check_positive_int("n", n)
-    rounds = check_positive_int("horizon", horizon, minimum=n + 1) - n
-    width = 2.0 * check_finite("z", z, minimum=0) * check_finite("sigma", sigma, minimum=0)
-    lowest = float(cap)
-
-    def mean(first: int, last: int) -> float:
-        sums = curve.prefix_sum([first, last])
-        return float(sums[1] - sums[0]) / (last - first)
-
-    for w in commit_windows(n) if n >= 2 else []:
-        lines = [anchored_line(mean(n - w, n), width / math.sqrt(w), n, w)]
-        if w >= 3:
-            q = w // 3
-            u, s = two_block_line(mean(n - w, n - w + q), mean(n - q, n), w, width)
-            lines.append((u, max(s, 0.0)))
-        lowest = min([lowest, *(commit_value(u, s, rounds, cap) for u, s in lines)])
-    return lowest
