@@ -26,6 +26,9 @@ def test_every_package_is_on_the_map() -> None:
     assert [name for name in packages if name != "." and f"`{name}/`" not in text] == []
     named = re.findall(r"`([a-z_/]+)/`", text)
     assert [name for name in named if not (SOURCE / name).is_dir()] == [], "the map has packages that do not exist"
+    files = {path.relative_to(ROOT).as_posix() for folder in (SOURCE, ROOT / "tools") for path in folder.rglob("*.py")}
+    written = re.findall(r"`([\w/]+\.py)`", text)
+    assert [name for name in written if not any(f"/{file}".endswith(f"/{name}") for file in files)] == []
 
 
 @pytest.mark.parametrize("package", ["", *(name for name in PACKAGES if name != "theory"), *THEORY, *LAB])

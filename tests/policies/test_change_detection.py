@@ -56,7 +56,10 @@ PAIRS: list[tuple[Policy, type[reference.Restarting], dict[str, Any]]] = [
 SENSITIVE = [pair[0] for pair in PAIRS if repr(pair[0]) not in ("CUSUMUCB()", "MUCB()")]
 
 
-@pytest.mark.parametrize("name", PROBLEMS)
+OFTEN = ("jumping coins", "jumping rested")  # the same jumps as in "jumping"
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow) if n in OFTEN else n for n in PROBLEMS])
 @pytest.mark.parametrize(("policy", "slow", "changes"), PAIRS, ids=[repr(pair[0]) for pair in PAIRS])
 def test_decisions_equal_the_reference(
     policy: Policy, slow: type[reference.Restarting], changes: dict[str, Any], name: str

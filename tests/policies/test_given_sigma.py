@@ -50,7 +50,11 @@ def jumps(sigma: float) -> RisingBandit:
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize("noise", [Gaussian(0.1), Gaussian(0.01), Gaussian(0.001), Bernoulli(), Beta()], ids=repr)
+@pytest.mark.parametrize(
+    "noise",
+    [*map(Gaussian, (0.1, 0.01, 0.001)), Bernoulli(), pytest.param(Beta(), marks=pytest.mark.slow)],
+    ids=repr,
+)
 def test_what_is_told_rightly_is_not_contradicted(noise: Noise) -> None:
     """Curves that bend, quick ones too; where none bends the chance is e^-20 a run. A remark would be an error."""
     quick = [Exponential(0.2 + 0.07 * arm, 0.02 + 0.02 * arm) for arm in range(10)]

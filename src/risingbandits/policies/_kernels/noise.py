@@ -33,9 +33,8 @@ import numpy as np
 
 from risingbandits._core.errors import RisingBanditsError, check_finite, shown
 from risingbandits._core.jit import interpreted, kernel
-from risingbandits._core.types import Records
+from risingbandits._core.types import Records, record_type
 from risingbandits.policies import settings
-from risingbandits.policies._kernels import records
 from risingbandits.policies.base import Policy
 
 AUTO = "auto"
@@ -44,11 +43,9 @@ UNCHECKED, KEPT, REPLACED, ESTIMATED = 0, 1, 2, 3  # what becomes of a number th
 # Of all arms: what is done with the number, and how many values rewards have, up to three; the number (0: none) and the
 # level; squared differences of pairs and their number; the range of the rewards; the evidence against the number, inf
 # once it is enough; the level when something that depends on it was last computed, for the policy's own use.
-NOISE = records.record_type(
-    (np.int64, "guard values"), (np.float64, "given level squares pairs low high evidence drawn")
-)
+NOISE = record_type((np.int64, "guard values"), (np.float64, "given level squares pairs low high evidence drawn"))
 # Of each arm: pulls, the last reward, and what its block of five adds up to so far.
-HEARD = records.record_type((np.int64, "pulls"), (np.float64, "last block"))
+HEARD = record_type((np.int64, "pulls"), (np.float64, "last block"))
 
 _FORGOTTEN = 6.0  # pairs with which the weight of the first guess falls to 1/e
 _MANY = 200.0  # pairs after which it is 0, to the last digits

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from risingbandits._core.jit import interpreted, kernel
-from risingbandits._core.types import Mask
-from risingbandits.policies._kernels import histories, records
+from risingbandits._core.types import Mask, record_type
+from risingbandits.policies._kernels import histories
 from risingbandits.policies.commit import _commit_value, _lines, grid
 
 # What is known of each arm.
@@ -26,10 +26,10 @@ ARM: tuple[tuple[type, str], ...] = (
     (np.float64, "line slope low"),
     (np.float64, "n earned u s lo value risk cost"),
 )
-ARMS = records.record_type(*ARM)
+ARMS = record_type(*ARM)
 # The arm being played (-1: none) and whether the last batch was a second chance; the horizon, the width z of intervals
 # in standard errors, and whether the horizon is assumed.
-RUN = records.record_type((np.int64, "arm second_chance"), (np.float64, "horizon z pretended"))
+RUN = record_type((np.int64, "arm second_chance"), (np.float64, "horizon z pretended"))
 
 _FIRST_HORIZON = 200  # assumed if none is known: at least this and 10 K rounds
 _HORIZON_GROWTH = 1.3

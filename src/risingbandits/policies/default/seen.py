@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from risingbandits._core.jit import kernel, rare_kernel
-from risingbandits._core.types import Ints, Mask, Records
-from risingbandits.policies._kernels import histories, noise, records
+from risingbandits._core.types import Ints, Mask, Records, record_type
+from risingbandits.policies._kernels import histories, noise
 
 OPEN = NOBODY = -1
 
@@ -42,7 +42,7 @@ NUMBERS: dict[str, float] = {
     "deep": 8.0,  # ... with at most so many pulls each, ...
     "ramp": 9.0,  # ... and less where there are fewer than that many rounds per arm for each arm
 }
-NUMBERS_TYPE = records.record_type((np.float64, " ".join(NUMBERS)))
+NUMBERS_TYPE = record_type((np.float64, " ".join(NUMBERS)))
 
 # The arm to play next (OPEN: one more) and up to how many pulls, the incumbent (NOBODY) and its pulls, how many
 # arms are open, whether `order` was drawn, whether shapes are believed;
@@ -51,7 +51,7 @@ NUMBERS_TYPE = records.record_type((np.float64, " ".join(NUMBERS)))
 # it is believed to rise to, rounds left; beliefs from earlier runs: whether there are any, the normal score of the
 # incumbent, how far they are trusted; pulls that are made at a time, how far the incumbent of a further worker is
 # behind; back-tests, and the squared errors of both forecasts.
-PLAN = records.record_type(
+PLAN = record_type(
     (np.int64, "next until incumbent age opened drawn shapes"),
     (np.float64, "origin firsts squared_firsts low length"),
     (np.float64, "span spread noise squares measured level ceiling rounds"),
@@ -61,7 +61,7 @@ PLAN = records.record_type(
 # Pulls that the posterior knows, pulls of the next back-test; sums of the posterior and the variance they go by; the
 # bound, the rounds left when it was taken, the expected mean; a line (level and slope at so many pulls) and the level
 # surely reached; both forecasts for the next back-test.
-ARM = records.record_type(
+ARM = record_type(
     (np.int64, "drawn test"),
     (np.float64, "weight weighted variance bound left expected line slope at sure own shared"),
 )
