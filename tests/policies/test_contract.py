@@ -17,11 +17,19 @@ from risingbandits._core.jit import kernel
 from risingbandits.policies import Constant, Kernels, OracleConstant, REdUCB, policy_class, register
 from risingbandits.problems import random_problem
 from risingbandits.testing import check_policy, check_same_in_all_modes
+from risingbandits.testing.policies import WRONG, refusals
 
 
 @pytest.mark.parametrize("name", policy_names())
 def test_every_registered_policy_keeps_the_contract(name: str) -> None:
     check_policy(get_policy(name))
+
+
+@pytest.mark.parametrize("name", policy_names())
+def test_a_setting_takes_hardly_any_value_that_makes_no_sense(name: str) -> None:
+    policy = get_policy(name)
+    taken = {setting: len(WRONG) - len(refusals(policy, setting)) for setting in policy.get_params()}
+    assert {setting: number for setting, number in taken.items() if number > len(WRONG) - 10} == {}
 
 
 @pytest.mark.parametrize("policy", [REdUCB(sigma=0.0), REdUCB(ties="random"), REdUCB(eps=1 / 3)], ids=repr)
