@@ -53,7 +53,7 @@ STREAMS: dict[str, Callable[[int], Any]] = {
     "Waveform": lambda seed: synth.Waveform(seed=seed),
 }
 OURS = "RisingClassifier"
-CONTENDERS = (OURS, "with auto", "River UCB", "River EpsilonGreedy")
+CONTENDERS = (OURS, "River UCB", "River EpsilonGreedy")
 
 HALF = 2_500
 CHANGES: dict[str, Callable[[float, float], bool]] = {
@@ -84,7 +84,7 @@ def play(stream: str, contender: str, seed: int, most: int = MOST) -> tuple[floa
         policy = river_policy(contender, seed)
         model = model_selection.BanditClassifier(models, metric=metrics.Accuracy(), policy=policy)
     else:
-        model = RisingClassifier(models, None if contender == OURS else "auto", seed=seed)
+        model = RisingClassifier(models, seed=seed)
     scaler, right = StandardScaler(), 0
     for x, y in rows:
         scaler.learn_one(x)

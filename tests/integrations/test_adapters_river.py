@@ -208,7 +208,7 @@ def test_what_models_were_worth_before_a_change_is_forgotten() -> None:
 
 
 def test_models_that_stop_improving_are_left() -> None:
-    """A rule for cumulative reward, which saves trials, trains the best of these 245 times of 1,001."""
+    """A rule for cumulative reward, which saves trials, stayed with the others too long."""
     model = RisingRegressor([linear_model.LinearRegression(optimizer=optim.SGD(rate)) for rate in (1e-4, 1e-3, 1e-2)])
     scaler = preprocessing.StandardScaler()
     for x, y in datasets.TrumpApproval():
