@@ -55,16 +55,6 @@ class Line(NamedTuple):
     bold: bool = False  # whether it is drawn thicker than the others
 
 
-class Dots(NamedTuple):
-    """A row of dots, one for each name of the vertical axis, with intervals; NaN if there is none."""
-
-    name: str
-    place: int  # in the palette
-    values: Floats
-    low: Floats
-    high: Floats
-
-
 class Shares(NamedTuple):
     """A table of shades: shares in percent, with a name for each row and each column."""
 

@@ -13,7 +13,7 @@ from risingbandits._core.tables import TextTable
 from risingbandits._core.types import Floats, Ints
 from risingbandits.logs.advice import Advice
 from risingbandits.logs.replay import Course, Replay
-from risingbandits.reports.figure_data import MUTED, Dots, Line, lines_table
+from risingbandits.reports.figure_data import MUTED, Line, lines_table
 from risingbandits.reports.pages import plotly_figures as draw
 from risingbandits.reports.pages.layout import Block, Code, Facts, Figure, Page, Section, Table, Text
 from risingbandits.reports.tables import check_table, outcome_table, spending_table, verdicts_table
@@ -307,7 +307,8 @@ def _noise(names: Sequence[str], table: Floats, falling: bool) -> Figure:
         "The mean of the last 5 % of a curve, and around it twice the noise of one value. Where these overlap, one "
         "value does not tell the arms apart.",
         shown,
-        [Dots("end", 0, middle, middle - half, middle + half)],
+        middle,
+        half,
         "value in the end",
         TextTable(("arm", "end", "twice the noise"), rows, frozenset({1, 2}), "Ends and noise"),
         from_zero=False,  # ends lie close together

@@ -13,7 +13,7 @@ import numpy as np
 
 from risingbandits._core.tables import TextTable
 from risingbandits._core.types import Floats, Ints
-from risingbandits.reports.figure_data import MUTED, Dots, Line, Shares
+from risingbandits.reports.figure_data import MUTED, Line, Shares
 from risingbandits.reports.pages.layout import Figure, label, numbers
 
 Trace = dict[str, Any]
@@ -136,76 +136,35 @@ def blocks_figure(
     )
 
 
-def ranking_figure(key: str, title: str, caption: str, lines: Sequence[Line], unit: str, table: TextTable) -> Figure:
-    """The end of each line as a point with its interval, one row each, the first on top."""
-    names = [data.name for data in lines]
+def dots_figure(
+    key: str,
+    title: str,
+    caption: str,
+    names: Sequence[str],
+    values: Floats,
+    half: Floats | None,
+    unit: str,
+    table: TextTable,
+    *,
+    from_zero: bool = True,
+) -> Figure:
+    """A dot beside every name, the first name on top, with an interval of ``half`` its width on either side."""
     trace: Trace = {
         "type": "scatter",
         "mode": "markers",
-        "x": numbers(data.y[-1] for data in lines),
+        "x": numbers(values),
         "y": list(range(len(names))),
         "text": [label(name) for name in names],
         "marker": {"size": 9},
         "hovertemplate": "%{text}: %{x:,.5~r}<extra></extra>",
         "look": {"kind": "dots", "place": 0},
     }
-    half = numbers((data.half[-1] for data in lines if data.half is not None), 4)
-    if half:
-        trace["error_x"] = {"type": "data", "array": half, "thickness": 2, "width": 5}
-        trace |= {"customdata": half, "hovertemplate": "%{text}: %{x:,.5~r} ± %{customdata:,.3~r}<extra></extra>"}
-    layout = _layout(axis(unit, rangemode="tozero"), _named_rows(names))
-    return Figure(key, title, caption, [trace], layout, table, height=90 + 30 * len(names))
-
-
-_SPREAD = 0.28  # of the way to the next name, up and down
-_SYMBOLS = ("circle", "square", "diamond", "cross")  # where the colours begin again
-
-
-def dots_figure(
-    key: str,
-    title: str,
-    caption: str,
-    names: Sequence[str],
-    rows: Sequence[Dots],
-    unit: str,
-    table: TextTable,
-    *,
-    from_zero: bool = True,
-) -> Figure:
-    """Dots with their intervals beside every name, the first name on top; several rows of dots below each other."""
-    step = 2 * _SPREAD / max(1, len(rows) - 1)
-    traces = []
-    for number, row in enumerate(rows):
-        shift = 0.0 if len(rows) == 1 else number * step - _SPREAD
-        up, down = numbers(row.high - row.values, 4), numbers(row.values - row.low, 4)
-        said = f"{label(row.name)}, %{{text}}: %{{x:,.3~r}} [%{{customdata[0]:,.3~r}}, %{{customdata[1]:,.3~r}}]"
-        traces.append(
-            {
-                "type": "scatter",
-                "mode": "markers",
-                "name": label(row.name),
-                "legendgroup": row.name,
-                "x": numbers(row.values),
-                "y": [place + shift for place in range(len(names))],
-                "text": [label(name) for name in names],
-                "customdata": [numbers(pair) for pair in zip(row.low, row.high, strict=True)],
-                "marker": {"size": 7, "symbol": _SYMBOLS[row.place // 7 % len(_SYMBOLS)]},
-                "error_x": {
-                    "type": "data",
-                    "symmetric": False,
-                    "array": up,
-                    "arrayminus": down,
-                    "thickness": 1.5,
-                    "width": 3,
-                },
-                "hovertemplate": f"{said}<extra></extra>",
-                "look": {"kind": "dots", "place": row.place},
-            }
-        )
-    legend = [{"text": row.name, "group": row.name, "look": {"kind": "dots", "place": row.place}} for row in rows]
+    if half is not None:
+        widths = numbers(half, 4)
+        trace["error_x"] = {"type": "data", "array": widths, "thickness": 2, "width": 5}
+        trace |= {"customdata": widths, "hovertemplate": "%{text}: %{x:,.5~r} ± %{customdata:,.3~r}<extra></extra>"}
     layout = _layout(axis(unit, rangemode="tozero" if from_zero else "normal"), _named_rows(names))
-    height = 90 + len(names) * max(26, 11 * len(rows) + 14)
-    return Figure(key, title, caption, traces, layout, table, legend if len(rows) > 1 else (), height)
+    return Figure(key, title, caption, [trace], layout, table, height=90 + 30 * len(names))
 
 
 def heat_figure(key: str, title: str, caption: str, shares: Shares) -> Figure:

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from risingbandits._core.errors import RisingBanditsError
 from risingbandits._core.tables import TextTable
 from risingbandits._version import __version__
@@ -149,11 +151,13 @@ def _regret(study: SavedStudy, key: str) -> list[Figure]:
             lines_table("Mean policy regret at some rounds", "round", lines, ",.0f", ",.1f"),
             height=420,
         ),
-        draw.ranking_figure(
+        draw.dots_figure(
             f"{key}-ranking",
             "Final regret, least first",
             f"Mean regret at the last round{interval}",
-            lines,
+            [line.name for line in lines],
+            np.array([line.y[-1] for line in lines]),
+            np.array([line.half[-1] for line in lines if line.half is not None]) if result.runs > 1 else None,
             "final regret (units of reward)",
             summary_table(result),
         ),
