@@ -244,3 +244,27 @@ def test_runs_with_few_pulls_and_few_arms_count_less() -> None:
     assert min(compared["l"]) > max(compared["f"]) > max(compared["s"])
     slow = [math.log(2) * 5 / 6] * 6  # every comparison of the short run is after one pull
     assert compared["s"] == pytest.approx(slow)
+
+
+def test_hyperparameters_in_logs_are_configs(tmp_path: Path) -> None:
+    for number in range(3):
+        run = tmp_path / "mlruns" / str(number)
+        for part, name, text in (
+            ("metrics", "acc", f"1 0.{number} 1\n2 0.{number + 1} 2\n"),
+            ("params", "lr", f"0.{number + 1}"),
+            ("params", "opt", "adam"),
+        ):
+            (run / part).mkdir(parents=True, exist_ok=True)
+            (run / part / name).write_text(text)
+        (run / "meta.yaml").write_text("")
+    [found] = read_sources(tmp_path / "mlruns").runs
+    assert found.configs["2"] == {"lr": 0.3, "opt": "adam"}
+    assert order(found) == ["2", "1", "0"]
+
+
+def test_configs_that_names_spell_out_are_those_of_earlier_arms(tmp_path: Path) -> None:
+    names = [f"net lr={lr},wd=1e-4" for lr in (0.1, 0.2, 0.4)]
+    with Allocator(names, budget=3, policy="round-robin", store=tmp_path / "run.db") as allocator:
+        for pull in allocator:
+            allocator.tell(pull, 0.5)
+    assert store_task(tmp_path / "run.db").configs["net lr=0.2,wd=1e-4"] == {"lr": 0.2, "wd": 1e-4}
