@@ -10,16 +10,18 @@ import argparse
 import logging
 import os
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from risingbandits._core.stats import rank_correlation
+from risingbandits._core.stats import half_width, rank_correlation
 from risingbandits.allocation import Allocator, EarlierTask, Prior, read_prior
 from risingbandits.allocation.starting.prior import Belief
 from risingbandits.lab.benchmark.curve_sets import curve_sets
@@ -28,6 +30,7 @@ from risingbandits.lab.benchmark.scores import interval, resampled_means
 
 PULLS = (2, 5, 10)  # for each arm
 STORED_PULLS = 5  # of an earlier run that the product made itself
+CHAIN, CHAIN_START, CHAIN_ARMS = 12, 3, 50  # runs of a chain, of which those count that have as many before; arms
 STORED_RUNS = 5  # such runs of each task; each is the earlier run of a fifth of the orders
 KNOWN_BY_NAME = {"atari": "agent", "lcdb": "learner", "scikit-learn": "model"}
 KNOWN_BY_WORD = {"algoperf": "submission", "tdmpc2": "method", "dmc": "method"}  # several arms have the same
@@ -157,8 +160,8 @@ def prior_of(task: Task, kind: str, order: int = 0) -> Prior:
 # -- runs -----------------------------------------------------------------------------------------------------------
 
 
-def played(task: Task, budget: int, objective: str, prior: Prior | None, seed: int) -> tuple[Allocator, float]:
-    """A run to its end, and what it has earned."""
+def played(task: Task, budget: int, objective: str, prior: Any, seed: int, **given: Any) -> tuple[Allocator, float]:
+    """A run to its end, and the sum of its rewards."""
     length = task.curves.shape[1] - 1
     allocator = Allocator(
         task.arms,
@@ -167,6 +170,7 @@ def played(task: Task, budget: int, objective: str, prior: Prior | None, seed: i
         prior=prior,
         seed=seed,
         max_pulls=length if objective == "best-arm" else None,
+        **given,
     )
     rows = dict(zip(task.arms, task.curves.tolist(), strict=True))
     earned = 0.0
@@ -210,6 +214,27 @@ def one_task(number: int, kind: str, objective: str, orders: int) -> list[float]
     return values
 
 
+def chain(family: str, objective: str, order: int) -> list[tuple[float, float]]:
+    """Losses of runs one after another on different tasks: with what one folder has of those before, and without."""
+    rng = np.random.default_rng([order, zlib.crc32(family.encode())])
+    tasks = {task.group: task for task in all_tasks() if task.family == family and len(task.arms) <= MOST_ARMS}
+    if family == "taskset":
+        tasks = {task.group: some_arms(task, CHAIN_ARMS) for task in all_tasks() if task.family == family}
+    found = []
+    with TemporaryDirectory() as folder:
+        for group in rng.permutation(sorted(tasks))[:CHAIN].tolist():
+            task, losses = tasks[group], []
+            budget = STORED_PULLS * len(task.arms)
+            for chained in (folder, None):
+                known = {"configs": task.settings} if task.settings else {}
+                allocator, earned = played(task, budget, objective, chained, order, remember=chained, **known)
+                losses.append(lost(task, budget, objective, allocator.recommend(), earned))
+                if chained:
+                    allocator.remember(task.name)
+            found.append((losses[0], losses[1]))
+    return found
+
+
 def agreement(number: int) -> float:
     """Of the prior with the final levels."""
     task = all_tasks()[number]
@@ -231,10 +256,15 @@ def main() -> None:
         "--rows", default="none,favourite,full,1 earlier,4 earlier,shuffled,reversed,stores best-arm,stores cumulative"
     )
     parser.add_argument("--objectives", default="cumulative,best-arm")
+    parser.add_argument("--chains", action="store_true", help="runs one after another through one folder instead")
     arguments = parser.parse_args()
     if not os.environ.get("RISINGBANDITS_DATA"):
         parser.exit(2, "RISINGBANDITS_DATA must name the folder with the real curves.\n")
     logging.getLogger("risingbandits").setLevel(logging.ERROR)  # priors that are dropped say so
+    if arguments.chains:
+        for objective in arguments.objectives.split(","):
+            _print_chains(objective, arguments.families.split(","), arguments.orders)
+        return
     chosen = _chosen(arguments.families.split(","), arguments.tasks, arguments.most_arms)
     numbers = [number for family in chosen.values() for number in family]
     names = [all_tasks()[number].name for number in numbers]
@@ -250,6 +280,20 @@ def main() -> None:
             for kind in arguments.rows.split(","):
                 found = pool.map(one_task, numbers, *([x] * len(numbers) for x in (kind, objective, arguments.orders)))
                 _print_row(objective, kind, dict(zip(numbers, found, strict=True)), chosen, agreements)
+
+
+def _print_chains(objective: str, families: Sequence[str], orders: int) -> None:
+    """Paired differences of the runs from the fourth on; 95 % intervals over families' chains."""
+    with ProcessPoolExecutor(2) as pool:
+        for family in families:
+            several = pool.map(chain, [family] * orders, [objective] * orders, range(orders))
+            means = np.array([np.mean(losses[CHAIN_START:], axis=0) for losses in several if len(losses) > CHAIN_START])
+            change = means[:, 0] - means[:, 1]
+            print(
+                f"{objective:10} chain {family:12} {means[:, 0].mean():.3f} with the folder, {means[:, 1].mean():.3f} "
+                f"without; difference {change.mean():+.3f} +- {float(half_width(change)):.3f} ({len(means)} chains)",
+                flush=True,
+            )
 
 
 def _chosen(families: Iterable[str], most: int, most_arms: int) -> dict[str, list[int]]:
