@@ -18,11 +18,16 @@ BLOCKED = "raise ImportError('blocked')\n"
 PROGRAM = """
 import json, sys
 import risingbandits as rb
+from risingbandits.allocation import EarlierTask
 
 result = rb.simulate(["red-ucb", "commit-ucb", "auto"], "paper-2arms", horizon=200, runs=2, seed=1)
 allocator = rb.Allocator(["a", "b"], budget=40, seed=3)
 for pull in allocator:
     allocator.tell(pull, reward=0.5 * pull.n / (pull.n + 3) if pull.arm == "a" else 0.3)
+known = {f"net {i}": {"lr": i / 9.0} for i in range(9)}
+earlier = EarlierTask("may", {arm: [config["lr"]] * 3 for arm, config in known.items()}, known)
+today = {"low": {"lr": 0.2}, "high": {"lr": 0.8}}
+prior = rb.Allocator(list(today), budget=9, configs=today, prior=earlier).settings.prior
 try:
     result.plot()
     figure = "drawn"
@@ -30,7 +35,7 @@ except rb.RisingBanditsError as error:
     figure = str(error)
 regret = {name: values.tolist() for name, values in result.regret.items()}
 print(json.dumps({"regret": regret, "spent": allocator.spent, "kept": allocator.recommend(), "figure": figure,
-                  "numba": "numba" in sys.modules}))
+                  "numba": "numba" in sys.modules, "prior": [prior.of(arm).mean > 0.0 for arm in today]}))
 """
 
 
@@ -54,9 +59,9 @@ print(allocator.spent, time.process_time() - begun)
 
 @pytest.fixture(scope="module")
 def without(tmp_path_factory: pytest.TempPathFactory) -> subprocess.CompletedProcess[str]:
-    """The program where Numba and Matplotlib cannot be imported."""
+    """The program where Numba, Matplotlib and SciPy cannot be imported."""
     folder = tmp_path_factory.mktemp("blocked")
-    for library in ("numba", "matplotlib"):
+    for library in ("numba", "matplotlib", "scipy"):
         (folder / f"{library}.py").write_text(BLOCKED)
     path = os.pathsep.join([str(folder), *filter(None, [os.environ.get("PYTHONPATH")])])
     environment = {**os.environ, "PYTHONPATH": path}
@@ -68,6 +73,7 @@ def test_results_are_equal_without_a_compiler(without: subprocess.CompletedProce
     result = rb.simulate(["red-ucb", "commit-ucb", "auto"], "paper-2arms", horizon=200, runs=2, seed=1)
     assert found["regret"] == {name: values.tolist() for name, values in result.regret.items()}
     assert (found["spent"], found["kept"], found["numba"]) == (40, "a", False)
+    assert found["prior"] == [False, True]
 
 
 @pytest.mark.slow
@@ -88,4 +94,4 @@ def test_what_is_missing_is_said_once(without: subprocess.CompletedProcess[str])
 def test_the_core_requires_few_libraries() -> None:
     project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
     named = {line.partition(">=")[0] for line in project["dependencies"]}
-    assert named <= {"numpy", "scipy", "typer", "rich"}
+    assert named <= {"numpy", "typer", "rich"}

@@ -23,7 +23,7 @@ _SIGNAL = (math.log(0.6), 1.0)
 _NOISE = (math.log(0.4), 1.0)
 _JITTER = 1e-8
 _BOUND = 6.0  # of hyper-parameters, in deviations from their mean
-_STEPS = 100
+_STEPS = 40
 
 
 def product(left: Floats, right: Floats) -> Floats:
@@ -114,15 +114,16 @@ class GaussianProcess:
 
 def most_probable(points: Floats, values: Floats, groups: Ints) -> Floats:
     """The hyper-parameters with the highest posterior density near the mean of the prior."""
-    from scipy.optimize import minimize
+    from risingbandits.policies._config_process import minimum
 
     squares = squared_distances(points, groups)
     centre, spread = prior_of(len(squares))
-    limits = list(zip(centre - _BOUND * spread, centre + _BOUND * spread, strict=True))
-    found = minimize(
-        surprise, centre, (squares, values), "L-BFGS-B", jac=True, bounds=limits, options={"maxiter": _STEPS}
-    )
-    return np.asarray(found.x, float)
+
+    def standard(away: Floats) -> tuple[float, Floats]:
+        value, slope = surprise(centre + spread * away, squares, values)
+        return value, slope * spread
+
+    return centre + spread * minimum(standard, np.zeros(len(centre)), _BOUND, _STEPS)
 
 
 def squared_distances(points: Floats, groups: Ints) -> Floats:
