@@ -36,8 +36,8 @@ def test_one_task_is_shrunk() -> None:
     prior = read_prior({"one": order("a", "b", "c")}, "abc")
     weight = 2 / 3  # compared as far as any run, with two others of three
     share = weight / (weight + 1.0)  # half of the variance belongs to arms
-    assert prior.of("a").mean == pytest.approx(Z3 * weight * share)
-    assert prior.of("a").deviation == pytest.approx(math.sqrt(1.0 - weight**2 * 0.5 * share))
+    assert prior.of("a").mean == pytest.approx(Z3 * share)
+    assert prior.of("a").deviation == pytest.approx(math.sqrt(1.0 - 0.5 * share))
     assert (prior.of("a").source, prior.tasks, prior.agreement) == ("1 task", 1, None)
 
 
@@ -113,7 +113,7 @@ def test_a_name_adds_to_what_its_config_leads_us_to_expect() -> None:
     assert prior.of("special").source == "4 tasks and configs"
 
 
-def test_runs_in_which_little_was_compared_hardly_count() -> None:
+def test_runs_in_which_little_was_compared_count_little() -> None:
     """Such as runs for cumulative reward, which pull one arm nearly always."""
     rng = np.random.default_rng(3)
     arms = [f"arm {i}" for i in range(8)]
@@ -123,8 +123,8 @@ def test_runs_in_which_little_was_compared_hardly_count() -> None:
     only = read_prior(short, arms)
     first, second = (sorted(arms, key=lambda arm: prior.of(arm).mean) for prior in (alone, beside))
     assert (first, set(second[:2]), set(second[-2:])) == (arms, set(arms[:2]), set(arms[-2:]))
-    assert max(abs(only.of(arm).mean) for arm in arms) < 0.15 < max(alone.of(arm).mean for arm in arms) / 2
-    assert min(only.of(arm).deviation for arm in arms) > 0.98
+    assert max(abs(only.of(arm).mean) for arm in arms) < max(alone.of(arm).mean for arm in arms) / 3
+    assert min(only.of(arm).deviation for arm in arms) > 0.95
 
 
 def test_beliefs_agree_with_their_description() -> None:
@@ -150,10 +150,9 @@ def test_beliefs_agree_with_their_description() -> None:
     for arm in "abcdefg":
         own = [(score, weight) for _, name, score, weight in rows if name == arm]
         total = sum(weight for _, weight in own)
-        trust = sum(weight**2 for _, weight in own) / total
-        mean = trust * sum(score * weight for score, weight in own) * share / (total * share + 1.0 - share)
+        mean = sum(score * weight for score, weight in own) * share / (total * share + 1.0 - share)
         assert prior.of(arm).mean == pytest.approx(mean)
-        explained = trust**2 * share * total * share / (total * share + 1.0 - share)
+        explained = share * total * share / (total * share + 1.0 - share)
         assert prior.of(arm).deviation == pytest.approx(math.sqrt(1.0 - explained))
 
 

@@ -121,7 +121,7 @@ def read_prior(
     >>> june = {"adam": [0.5, 0.6], "sgd": [0.1, 0.3], "rmsprop": [0.2, 0.4]}
     >>> prior = read_prior({"may": may, "june": june}, ["sgd", "adam", "lion"])
     >>> [(arm, round(prior.of(arm).mean, 2), prior.of(arm).source) for arm in ("adam", "sgd", "lion")]
-    [('adam', 0.44, '2 tasks'), ('sgd', -0.44, '2 tasks'), ('lion', 0.0, 'unknown')]
+    [('adam', 0.67, '2 tasks'), ('sgd', -0.67, '2 tasks'), ('lion', 0.0, 'unknown')]
     """
     from risingbandits.allocation.starting.earlier_runs import Reading, read_sources
 
@@ -231,11 +231,10 @@ def _by_config(rows: Sequence[_Row], configs: Sequence[Config], seed: int) -> _B
     points = [features.points(part) for part in ([row.config for row in kept], configs)]
     scores = np.array([row.score for row in kept])
     means, variances, scales = scores_from_earlier(points[0], features.groups(), scores, points[1], weights)
-    trust = float((weights * weights).sum() / weights.sum())
     lengths = dict(zip(features.names, scales.lengths.tolist(), strict=True))
     return _ByConfig(
-        np.where(known, trust * means, 0.0),
-        np.where(known, scales.signal - trust**2 * (scales.signal - variances), 0.0),
+        np.where(known, means, 0.0),
+        np.where(known, variances, 0.0),
         np.where(known, scales.own, 1.0),
         known,
         dict(sorted(lengths.items(), key=lambda item: item[1])),
@@ -265,7 +264,6 @@ def _by_name(rows: Sequence[_Row], expected: Floats, runs: int) -> tuple[Floats,
     if squares > 1e-12:
         linked = len(np.unique(run[np.bincount(place, minlength=len(expected))[place] > 1])) - 1
         share = float(np.clip((_WEIGHT * _SHARE + linked * products / squares) / (_WEIGHT + linked), 0.0, _MOST))
-    trust = sums(weight**2) / np.maximum(total, 1e-12)
     shrunk = share / (total * share + 1.0 - share)
     # Not with the share that was found: where runs contradict each other it is 0, and nothing would be said.
     others = (sums(weight * score)[place] - weight * score) / (total[place] - weight + 1.0)
@@ -274,4 +272,4 @@ def _by_name(rows: Sequence[_Row], expected: Floats, runs: int) -> tuple[Floats,
     for start, end in pairwise(bounds):
         both = np.flatnonzero(known[start:end]) + start
         agreements.append(rank_correlation(score[both], others[both].round(9)))
-    return trust * first * shrunk, trust**2 * share * total * shrunk, agreements
+    return first * shrunk, share * total * shrunk, agreements
