@@ -27,6 +27,7 @@ from risingbandits.policies import Policy, get_policy
 from risingbandits.policies import _config_process as process
 from risingbandits.policies.config_model import ConfigModel
 from risingbandits.policies.config_points import Features
+from risingbandits.policies.knowledge import Knowledge
 
 Floats = npt.NDArray[np.float64]
 
@@ -140,12 +141,9 @@ def choosers(prototype: Path | None) -> dict[str, Callable[..., Any]]:
     """For each row what makes its policy: (arms, steps, length, configs, prior or None, seed)."""
 
     def model(count: int, steps: int, length: int, configs: Any, prior: Any, seed: int) -> Policy:
-        policy = ConfigModel(max_pulls=length).reset(count, steps, seed)
-        if configs is not None:
-            policy.inform(as_dicts(configs))
-        if prior is not None:
-            policy.believe(prior, np.ones(count))
-        return policy
+        policy = ConfigModel(max_pulls=length)
+        policy.inform(Knowledge(None if configs is None else as_dicts(configs), prior))
+        return policy.reset(count, steps, seed)
 
     def named(name: str) -> Callable[..., Any]:
         def make(count: int, steps: int, length: int, configs: Any, prior: Any, seed: int) -> Policy:
@@ -234,8 +232,10 @@ def decision_costs() -> None:
         rng = np.random.default_rng(0)
         drawn = rng.integers(0, len(curves.curves), count)
         values = curves.curves[drawn] + rng.normal(0.0, 0.002, (count, curves.curves.shape[1]))
-        policy = ConfigModel(max_pulls=values.shape[1]).reset(count, 100_000, 1)
-        policy.inform(as_dicts(curves.configs[drawn] * rng.uniform(0.99, 1.01, (count, curves.configs.shape[1]))))
+        policy = ConfigModel(max_pulls=values.shape[1])
+        configs = as_dicts(curves.configs[drawn] * rng.uniform(0.99, 1.01, (count, curves.configs.shape[1])))
+        policy.inform(Knowledge(configs))
+        policy.reset(count, 100_000, 1)
         counts = np.zeros(count, dtype=np.int64)
         counts[:started] = each
         for arm in range(started):

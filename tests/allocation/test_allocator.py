@@ -333,20 +333,12 @@ def test_all_arms_finished_or_retired() -> None:
     assert allocator.explain()["a"].status == "finished"
 
 
-def test_max_arms_opens_some_and_replaces_the_retired() -> None:
-    allocator = Allocator([f"arm{i}" for i in range(50)], 100, max_arms="auto", policy="round-robin", order="given")
-    pulled = set()
-    for pull in allocator:
-        allocator.tell(pull, 0.5)
-        pulled.add(pull.arm)
-        if allocator.spent == 50:
-            allocator.retire("arm0")
-    assert pulled == {f"arm{i}" for i in range(5)}  # ceil(sqrt(100) / 3) = 4, and one for the retired
-    shuffled = Allocator([f"arm{i}" for i in range(50)], 100, max_arms=4, seed=3)
-    same = Allocator([f"arm{i}" for i in range(50)], 100, max_arms=4, seed=3)
-    names = [arm.name for arm in shuffled.ledger.opened]
-    assert names == [arm.name for arm in same.ledger.opened]
-    assert names != [f"arm{i}" for i in range(4)]
+def test_numbers_are_drawn_where_some_arms_may_be_left_out() -> None:
+    shuffled, same = (Allocator([f"arm{i}" for i in range(50)], 40, seed=3).ledger.numbered for _ in range(2))
+    assert [arm.name for arm in shuffled] == [arm.name for arm in same] != [f"arm{i}" for i in range(50)]
+    assert sorted(arm.index for arm in shuffled) == list(range(50))
+    in_order = Allocator([f"arm{i}" for i in range(50)], 60, seed=3, policy="round-robin").ledger.numbered
+    assert [arm.index for arm in in_order] == list(range(50))
 
 
 def test_warm_start() -> None:

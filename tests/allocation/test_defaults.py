@@ -55,10 +55,9 @@ def test_the_default_needs_no_range_of_rewards() -> None:
         ({"policy": "hyperband"}, True),
         ({"policy": "commit-ucb"}, False),  # looks at all of them
         ({"policy": "commit-ucb", "budget": 8}, True),  # cannot
-        ({"policy": "commit-ucb", "max_arms": 3}, True),
         ({"policy": "commit-ucb", "order": "random"}, True),
         ({"policy": "asha", "order": "given"}, False),
-        ({"max_arms": 3, "order": "given"}, False),
+        ({"order": "given"}, False),
     ],
 )
 def test_where_arms_may_be_left_out_their_order_is_random(given: dict[str, Any], shuffled: bool) -> None:

@@ -341,30 +341,27 @@ def test_a_budget_in_cost_grows() -> None:
     assert len(spend_half(allocator)) == 2
 
 
-def test_order_and_opening_of_new_arms() -> None:
-    allocator = Allocator(["a", "b", "c"], 30, max_arms=1, order="random", seed=4)
-    before = [arm.name for arm in allocator.ledger.unopened]
+def test_numbers_of_new_arms_follow_those_that_are_there_and_are_drawn() -> None:
+    allocator = Allocator(["a", "b", "c"], 30, order="random", seed=4)
+    before = [arm.name for arm in allocator.ledger.numbered]
+    assert sorted(before) == ["a", "b", "c"] != before
     allocator.extend(arms=["d", "e", "f", "g"])
-    after = [arm.name for arm in allocator.ledger.unopened]
-    assert after[:2] == before
-    assert sorted(after[2:]) == ["d", "e", "f", "g"] != after[2:]
-    opened = len(allocator.ledger.opened)
-    assert allocator.extend(max_arms=3) == "max_arms 1 -> 3"
-    assert len(allocator.ledger.opened) == opened + 2
-    assert allocator.extend(max_arms="auto", budget=10**4).startswith("budget 30 -> 10,000 pulls, max_arms 3 -> ")
+    after = [arm.name for arm in allocator.ledger.numbered]
+    assert after[:3] == before
+    assert sorted(after[3:]) == ["d", "e", "f", "g"] != after[3:]
 
 
-def test_with_a_prior_new_arms_wait_for_a_slot_and_warm_ones_have_one() -> None:
+def test_with_a_prior_and_configs_new_arms_are_known_to_the_policy() -> None:
     prior = {"may": {arm: [0.1 * i, 0.2 * i] for i, arm in enumerate(["arm0", "arm1", "arm2", "arm3"])}}
-    allocator = Allocator(ARMS[:4], 30, prior=prior, policy="round-robin")
+    allocator = Allocator(ARMS[:4], 30, prior=prior)
     first = spend(allocator, 6)
     allocator.extend(budget=40, arms=["arm4", "arm5"], warm_start={"arm5": [curve("arm5", 1)]})
-    assert allocator.ledger.arm("arm5").bound == "warm start"
-    second = spend(allocator)
-    assert len(first + second) == 40
-    assert set(second) == {"arm0", "arm1", "arm2", "arm3", "arm4", "arm5"}
+    assert allocator.ledger.policy.informed
+    assert allocator.ledger.policy.n_arms == 6
+    assert len(first + spend(allocator)) == 40
     again = unpack(pack(allocator.ledger), allocator.settings)
     assert again is not None
+    assert again.policy.informed
 
 
 @pytest.mark.parametrize("moment", ["before", "after"])

@@ -1,4 +1,4 @@
-"""An allocation that ConfigModel plays: events are its decisions, whoever reads them and whatever happens between."""
+"""An allocation whose arms have configs: events are its decisions, whoever reads them and whatever happens between."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ import pytest
 
 from risingbandits import Allocator, Budget, NoArmAvailable, Pull
 from risingbandits.allocation import Belief, Prior
-from risingbandits.policies.config_model import ConfigModel
+from risingbandits.allocation.ledger import Ledger
+from risingbandits.allocation.snapshot import pack, unpack
+from risingbandits.policies import Auto
 
 ARMS = {f"arm {i}": {"lr": 10.0 ** -(1 + i / 10), "depth": i % 4} for i in range(40)}
 
@@ -23,7 +25,7 @@ def value(arm: str, n: int) -> float:
 
 
 def allocator(store: Any = None, **given: Any) -> Allocator:
-    known: dict[str, Any] = {"budget": 200, "policy": "config-model", "configs": ARMS, "seed": 2}
+    known: dict[str, Any] = {"budget": 200, "configs": ARMS, "seed": 2}
     return Allocator(list(ARMS), store=store, **{**known, **given})
 
 
@@ -41,10 +43,10 @@ def test_configs_and_prior_reach_the_model() -> None:
     prior = Prior({arm: Belief(math.cos(i), 0.5, "2 tasks") for i, arm in enumerate(ARMS)}, tasks=2)
     run = allocator(prior=prior)
     policy = run.ledger.policy
-    assert isinstance(policy, ConfigModel)
-    model = policy._state.run
-    assert model.names == ["lr", "depth"]
-    np.testing.assert_array_equal(model.prior, [math.cos(i) for i in range(40)])
+    assert policy.informed
+    space = policy._state.run.space
+    assert space.names == ["lr", "depth"]
+    np.testing.assert_array_equal(space.prior, [math.cos(arm.index) for arm in run.ledger.numbered])
     assert play(run, 1) == ["arm 0"]
 
 
@@ -71,29 +73,29 @@ def test_processes_that_take_turns_decide_as_one(tmp_path: Path) -> None:
     assert names == play(allocator(), 60)
 
 
-class Late(dict[str, Any]):
-    """Arms that get their numbers when they are first pulled, as Optuna's trials do."""
-
-    lazy = True
-
-
-@pytest.mark.parametrize("arms", [list(ARMS), Late.fromkeys(ARMS, lambda pull: 0.0)], ids=["named", "made"])
-def test_replay_does_not_ask_the_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arms: Any) -> None:
+@pytest.mark.parametrize("objective", ["best-arm", "cumulative"])
+def test_replay_does_not_ask_the_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, objective: str) -> None:
     def opened() -> Allocator:
-        return Allocator(arms, 100, policy="config-model", seed=2, store=tmp_path / "run.sqlite")
+        return allocator(tmp_path / "run.sqlite", objective=objective)
 
     run = opened()
     play(run, 60)
-    asks = run.ledger.policy.state_dict()["numbers"]["asks"]
+    known = run.ledger.policy.state_dict()
     run.close()
 
     def refuse(*_: Any) -> int:
         raise AssertionError("asked")
 
-    monkeypatch.setattr(ConfigModel, "select", refuse)
+    for asked in ("ask", "propose"):
+        monkeypatch.setattr(Auto, asked, refuse)
     ledger = opened().ledger
     assert ledger.told == 60
-    assert ledger.policy.state_dict()["numbers"]["asks"] == asks == 60
+    again = ledger.policy.state_dict()
+    assert again["numbers"] == known["numbers"]
+    assert again["arrays"].keys() == known["arrays"].keys()
+    assert isinstance(ledger.policy, Auto)
+    for name in known["arrays"].keys() - ledger.policy.chosen().scratch:
+        np.testing.assert_array_equal(again["arrays"][name], known["arrays"][name])
 
 
 def test_ten_thousand_decisions_open_in_two_seconds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,7 +107,7 @@ def test_ten_thousand_decisions_open_in_two_seconds(tmp_path: Path, monkeypatch:
     def fewest(available: Any) -> int:
         return int(np.argmin(np.where(available, policy.pulls, 1 << 30)))
 
-    monkeypatch.setattr(policy, "ask", fewest)
+    monkeypatch.setattr(policy, "propose", fewest)
     for i in range(10_000):
         pull = run.ask()
         assert pull is not None
@@ -147,9 +149,7 @@ def test_arms_and_configs_that_arrive_late() -> None:
     for arm in list(ARMS)[30:]:
         run.set_config(arm, ARMS[arm])
     assert run.ledger.rebuilds == before, "nothing is told again"
-    policy = run.ledger.policy
-    assert isinstance(policy, ConfigModel)
-    assert len(np.unique(policy._state.run.points[:, 0])) == 40
+    assert len(np.unique(run.ledger.policy._state.run.space.points[:, 0])) == 40
     run.add("late")
     run.set_config("late", {"lr": 0.001, "depth": 1})
     play(run, 50)
@@ -161,8 +161,99 @@ def test_costs_are_what_pulls_cost() -> None:
         pull = run.ask()
         assert pull is not None
         run.tell(pull, value(pull.arm, pull.n), cost=5.0 if pull.arm == "arm 20" else 1.0)
-    policy = run.ledger.policy
-    assert isinstance(policy, ConfigModel)
-    model = policy._state.run
+    model = run.ledger.policy._state.run
     spent = np.bincount(model.told, model.costs, minlength=40)
-    np.testing.assert_allclose(spent, [arm.cost for arm in run.ledger.arms])
+    np.testing.assert_allclose(spent, [arm.cost for arm in run.ledger.numbered])
+
+
+def test_a_decision_that_comes_too_late_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While one process decides, another takes the same arm: twice, then the decision is made in the transaction."""
+    one, other = (allocator(tmp_path / "run.sqlite") for _ in range(2))
+    for _ in range(3):
+        play(one, 4)
+        play(other, 4)
+    decide, taken = one._session._propose, []
+
+    def interrupted(patience: float) -> Any:
+        proposed = decide(patience)
+        pull = other.ask()
+        assert proposed is not None
+        assert pull is not None
+        assert pull.arm == proposed.arm
+        taken.append(pull)
+        return proposed
+
+    monkeypatch.setattr(one._session, "_propose", interrupted)
+    pull = one.ask()
+    assert pull is not None
+    assert len({pull.arm, *(each.arm for each in taken)}) == 3 == len(taken) + 1
+
+
+def test_asks_follow_from_the_events_that_each_saw(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two processes, one of which writes while the other decides; every ask is computed again from its events."""
+    runs = [allocator(tmp_path / "run.sqlite") for _ in range(2)]
+    flying: list[Pull] = []
+    decide = runs[0]._session._propose
+
+    def slowly(patience: float) -> Any:
+        proposed = decide(patience)
+        if flying:
+            pull = flying.pop(0)
+            runs[1].tell(pull, value(pull.arm, pull.n))
+        return proposed
+
+    monkeypatch.setattr(runs[0]._session, "_propose", slowly)
+    for step in range(60):
+        pull = runs[step % 3 > 0].ask()
+        assert pull is not None
+        flying.append(pull)
+        if len(flying) > 3:
+            pull = flying.pop(0)
+            runs[0].tell(pull, value(pull.arm, pull.n))
+    events = list(runs[0].store.events())
+    late = 0
+    for event in events:
+        if event.kind == "ask":
+            seen = event.id - 1 if event.cost is None else int(event.cost)
+            late += seen < event.id - 1
+            ledger = Ledger(runs[0].settings)
+            for earlier in events[:seen]:
+                ledger.apply(earlier)
+            decided = ledger.decide()
+            assert decided is not None
+            assert decided.name == event.arm
+    assert late > 5
+
+
+def test_where_only_started_arms_have_configs_the_default_goes_on() -> None:
+    run, plain = allocator(configs=None), allocator(configs=None)
+    for _ in range(40):
+        [arm] = play(run, 1)
+        assert play(plain, 1) == [arm]
+        run.set_config(arm, ARMS[arm])
+    assert run.ledger.arm(arm).config == ARMS[arm]
+    assert not run.ledger.policy.informed
+    assert run.ledger.rebuilds == 1
+
+
+def test_a_snapshot_holds_what_is_known() -> None:
+    for objective in ("best-arm", "cumulative"):
+        run = allocator(objective=objective)
+        play(run, 40)
+        again = unpack(pack(run.ledger), run.settings)
+        assert again is not None
+        for _ in range(20):
+            decided = again.decide()
+            pull = run.ask()
+            assert decided is not None
+            assert pull is not None
+            assert pull.arm == decided.name
+            run.tell(pull, value(pull.arm, pull.n))
+            for event in run.store.events(again.last_id):
+                again.apply(event)
+
+
+def test_other_policies_say_that_they_do_not_use_a_prior() -> None:
+    prior = Prior({arm: Belief(math.cos(i), 0.5, "2 tasks") for i, arm in enumerate(ARMS)}, tasks=2)
+    assert allocator(policy="ucb1", prior=prior).explain().prior == "prior from 2 tasks, not used by policy ucb1"
+    assert allocator(prior=prior).explain().prior == "prior from 2 tasks"

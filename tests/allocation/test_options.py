@@ -53,7 +53,7 @@ class Stubborn(Option):
         return cls()
 
     def choose(self, ledger: Ledger) -> Any:
-        return ledger.opened[-1]
+        return ledger.numbered[-1]
 
 
 def use(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
@@ -91,7 +91,7 @@ def test_an_option_chooses(monkeypatch: pytest.MonkeyPatch) -> None:
     allocator = Allocator(["a", "b", "c"], 9)
     pull = allocator.ask()
     assert pull is not None
-    assert pull.arm == allocator.ledger.opened[-1].name
+    assert pull.arm == allocator.ledger.numbered[-1].name
 
 
 def test_two_options_cannot_answer_what_only_one_may(monkeypatch: pytest.MonkeyPatch) -> None:

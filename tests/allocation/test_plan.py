@@ -22,7 +22,6 @@ objective = "best-arm"
 direction = "minimize"
 policy = "commit-ucb(sigma=0.1)"
 reward_range = [-1, 3]
-max_arms = 2
 order = "random"
 max_pulls = 7
 parallel = "fill"
@@ -81,7 +80,6 @@ def test_everything_that_a_plan_can_say(tmp_path: Path) -> None:
         "objective": "best-arm",
         "direction": "minimize",
         "reward_range": (-1.0, 3.0),
-        "max_arms": 2,
         "order": "random",
         "max_pulls": {"a": 3, "b b": 7},
         "parallel": "fill",
@@ -110,16 +108,15 @@ def test_defaults_leave_the_settings_to_the_allocator(tmp_path: Path) -> None:
 
 
 def test_what_only_python_could_say_once(tmp_path: Path) -> None:
-    text = 'max_arms = "auto"\nreward_range = "unknown"\nsigma = 0\nmax_pulls = {a = 4}\nwarm_start = {a = [0.5, 1]}\n'
+    text = 'reward_range = "unknown"\nsigma = 0\nmax_pulls = {a = 4}\nwarm_start = {a = [0.5, 1]}\n'
     plan = read(tmp_path, f"budget = 5\n{text}{ARM}max_pulls = 3")
     assert plan.settings == {
-        "max_arms": "auto",
         "reward_range": None,
         "sigma": 0.0,
         "max_pulls": {"a": 3},
         "warm_start": {"a": [0.5, 1.0]},
     }
-    assert Allocator(["a"], plan.budget, **plan.settings).settings.max_arms == 1
+    assert Allocator(["a"], plan.budget, **plan.settings).settings.max_pulls == {"a": 3}
 
 
 def test_a_prior_is_relative_to_the_plan_and_arms_say_what_they_are(tmp_path: Path) -> None:
@@ -206,7 +203,6 @@ KEYS = st.sampled_from(
         "max_pulls",
         "seed",
         "order",
-        "max_arms",
         "warm_start",
         "defaults",
     ]

@@ -26,7 +26,6 @@ configurations = st.fixed_dictionaries(
     {
         "policy": st.sampled_from(POLICIES),
         "budget": st.sampled_from([Budget(pulls=6), Budget(pulls=1000), Budget(cost=9.5), Budget(seconds=50.0)]),
-        "max_arms": st.sampled_from([None, 2]),
         "max_pulls": st.sampled_from([None, 4]),
         "warm_start": st.sampled_from([{}, {"a": [1.0, 2.0, 3.0], "c": [0.5]}]),
         "direction": st.sampled_from(["maximize", "minimize"]),
@@ -151,7 +150,6 @@ def random_steps(seed: int, length: int) -> tuple[dict[str, Any], list[tuple[str
     configuration = {
         "policy": POLICIES[rng.integers(len(POLICIES))],
         "budget": [Budget(pulls=6), Budget(pulls=1000), Budget(cost=30.5), Budget(seconds=80.0)][rng.integers(4)],
-        "max_arms": [None, None, 2][rng.integers(3)],
         "max_pulls": [None, None, 9][rng.integers(3)],
         "warm_start": [{}, {"a": [1.0, 2.0, 3.0], "c": [0.5]}][rng.integers(2)],
         "direction": ["maximize", "minimize"][rng.integers(2)],

@@ -31,7 +31,6 @@ STORED = json.dumps(
         "objective": "cumulative",
         "direction": "maximize",
         "reward_range": [0.0, 1.0],
-        "max_arms": None,
         "order": "given",
         "max_pulls": {"a": 9},
         "lease": 3600.0,
@@ -46,8 +45,6 @@ STORED = json.dumps(
         "costs": "ignore",
         "parallel": "fill",
         "version": "0.2.0",
-        "lazy": False,
-        "learns": False,
     }
 )
 
@@ -204,11 +201,10 @@ def test_an_estimate_needs_no_range_of_rewards() -> None:
     assert Settings.make(arms=["a"], budget=9, policy="gaussian-ucb", reward_range=None).policy.sigma == "auto"  # type: ignore[attr-defined]
 
 
-def test_a_store_keeps_the_sigma_that_it_was_begun_with(tmp_path: Path) -> None:
-    """As those of versions that filled in another one for a policy by name; what was said is still compared."""
+def test_a_policy_that_is_not_given_again_stays(tmp_path: Path) -> None:
     store = tmp_path / "run.db"
     Allocator(["a", "b"], 9, policy=GaussianUCB(), store=store).close()
-    with Allocator(["a", "b"], 9, policy="gaussian-ucb", store=store) as again:
+    with Allocator(["a", "b"], 9, store=store) as again:
         assert repr(again.settings.policy) == "GaussianUCB()"
     for other in ("red-ucb", "gaussian-ucb(ties='random')", GaussianUCB(sigma="auto")):
         with Allocator(["a", "b"], 9, policy=other, store=store) as again:

@@ -40,7 +40,6 @@ def refused(capsys: pytest.CaptureFixture[str], folder: Path, head: str, *option
     [
         ('budget = 1\npolicy = "oracle"', "arm must be given to the oracle outside simulate"),
         ('budget = 1\npolicy = "constant(arm=7)"', "arm must be 0 to 1, got 7."),
-        ('budget = {cost = 3}\nmax_arms = "auto"', 'max_arms="auto" needs a budget in pulls'),
         (
             "budget = 3\nreward_range = [0, 1]\nwarm_start = {a = [5]}",
             "warm_start of a must lie in reward_range (0, 1), got 5.0; reward_range=None, in plans",

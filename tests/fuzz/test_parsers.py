@@ -209,7 +209,7 @@ WORDS = st.sampled_from(
         *("costs=[1, 2]", "policy=", "settings=", "'", '"', "0.1", "None", "True", "-1", "1e999", "nan", "[", "]"),
         *("{[]: 1}", "{1: {}}", "{{}}", "0x" + "f" * 6_000, "9" * 5_000, "(" * 300, "1j", "b'x'", "...", "**x", " "),
         *("reward_range=(0, 1)", "ties='random'", "gaussian", ":", "beta", "1h", "30m", "1-", "00:", "unlimited", "\0"),
-        *("\ud800", "\N{ARABIC-INDIC DIGIT THREE}", "\N{SUPERSCRIPT TWO}", "\\", "\n", "max_arms=", "objective="),
+        *("\ud800", "\N{ARABIC-INDIC DIGIT THREE}", "\N{SUPERSCRIPT TWO}", "\\", "\n", "max_pulls=", "objective="),
     ]
 )
 TEXTS = st.lists(WORDS | st.text(max_size=4), max_size=8).map("".join)
@@ -227,7 +227,7 @@ TEXT_READERS: dict[str, tuple[Callable[[str], object], st.SearchStrategy[str]]] 
         st.builds(
             "{}({}{})".format,
             st.sampled_from(["red-ucb", "commit-ucb", "auto", "sw-ts", "cash-elimination", "r-ucbe"]),
-            st.sampled_from(["eps=", "sigma=", "policy=", "settings=", "costs=", "max_arms=", "tau=", "objective="]),
+            st.sampled_from(["eps=", "sigma=", "policy=", "settings=", "costs=", "max_pulls=", "tau=", "objective="]),
             TEXTS,
         ),
     ),

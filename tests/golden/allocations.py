@@ -65,9 +65,6 @@ SETTINGS: dict[str, dict[str, Any]] = {
         if policy != "auto"  # "keep"
     },
     "keep, many arms": {"n_arms": 40, "budget": 60},
-    "3 of 12 arms": {"n_arms": 12, "max_arms": 3},
-    "3 of 12 arms, given": {**EARN, "n_arms": 12, "max_arms": 3, "order": "given"},
-    "auto of 15 arms": {"n_arms": 15, "max_arms": "auto"},
     "random order": {"policy": "round-robin", "order": "random"},
     "up to 9 pulls": {"max_pulls": 9},
     "limits by arm": {**EARN, "max_pulls": {name(0): 4, name(3): 20, name(5): 1}},
@@ -98,12 +95,12 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "prior, wrong": {"n_arms": 12, "prior": believed(-1.0), "policy": "round-robin"},
     "prior, wrong, earn": {**EARN, "n_arms": 14, "prior": believed(-1.0)},
     "prior, losses": {"n_arms": 12, "prior": believed(0.3), "direction": "minimize"},
-    "prior, 4 arms": {"n_arms": 12, "prior": believed(0.3), "max_arms": 4, "warm_start": warm(6)},
+    "prior, warm": {"n_arms": 12, "prior": believed(0.3), "warm_start": warm(6)},
     "prior, cost": {**EARN, "n_arms": 9, "prior": believed(0.3), "budget": COST},
-    "lazy": {"lazy": True, "n_arms": 10},
-    "lazy, 3 arms": {**EARN, "lazy": True, "n_arms": 10, "max_arms": 3},
-    "settings": LEARNT,
-    "settings, losses": {**LEARNT, "direction": "minimize", "warm_start": warm(7, 8)},
+    "configs": LEARNT,
+    "configs, losses": {**LEARNT, "direction": "minimize", "warm_start": warm(7, 8)},
+    "configs, earn": {**LEARNT, **EARN},
+    "few configs": {"n_arms": 12, "configs": described(12)},
 }
 
 # -- what happens to them -------------------------------------------------------------------------------------------
@@ -134,7 +131,16 @@ SCRIPTS = {
     "growth": Script(3, GROWTH, 60),
     "file": Script(3, (*TROUBLE, *ARMS, *GROWTH, "swap", "swap"), 60),  # the only one in SQLite
 }
-IN_FILES = ("keep", "earn", "beta-ts, joint", "commit-ucb, joint", "cost, earn", "seconds", "prior, earn", "lazy")
+IN_FILES = (
+    "keep",
+    "earn",
+    "beta-ts, joint",
+    "commit-ucb, joint",
+    "cost, earn",
+    "seconds",
+    "prior, earn",
+    "few configs",
+)
 
 
 class Allocation(NamedTuple):
@@ -160,12 +166,6 @@ def cases() -> list[Allocation]:
     return [case for case in every if case.script != "file" or case.settings in IN_FILES]
 
 
-class Lazy(dict[str, Any]):
-    """Arms that are made when they are first pulled."""
-
-    lazy = True
-
-
 class Player:
     """Plays a script on an allocator and writes down its answers.
 
@@ -178,7 +178,7 @@ class Player:
         self.given = {"n_arms": 6, "budget": 50, "lease": 100.0, "retries": 2, **SETTINGS[case.settings]}
         self.script, self.seed = SCRIPTS[case.script], mix(*" ".join(case).encode())
         self.prices = self.given.pop("prices", (1.0, 8.0, 2.5, 1.0, 20.0))
-        self.lazy, n_arms = self.given.pop("lazy", False), self.given.pop("n_arms")
+        n_arms = self.given.pop("n_arms")
         self.letters = 1 if n_arms <= 50 else 2
         self.time, self.text = 1000.0, ""
         self.running: list[Pull] = []
@@ -191,8 +191,7 @@ class Player:
         return self.memory if self.path is None else SqliteStore(self.path, clock=lambda: self.time)
 
     def made(self, given: dict[str, Any]) -> Allocator:
-        arms = dict.fromkeys(given["arms"], print)
-        return Allocator(**{**given, "arms": Lazy(arms) if self.lazy else list(arms)}, store=self.store())
+        return Allocator(**{**given, "arms": list(given["arms"])}, store=self.store())
 
     def play(self) -> dict[str, Any]:
         for step, (action, draw) in enumerate(self.script.steps(self.seed)):
@@ -299,7 +298,7 @@ class Player:
             {"warm_start": {some: [self.in_range(0.4)]}},
             {"max_pulls": 10 + draw // 16 % 15},
             {"max_pulls": {some: 6, new: 15}, "arms": [new]},
-            {"max_arms": 3 + draw // 16 % 5},
+            {"retries": 3 + draw // 16 % 5},
             {"parallel": ("joint", "fill", "joint")[draw // 16 % 3]},
             {"policy": policies[draw // 16 % len(policies)]},
             {"reward_range": (self.in_range(-0.5), self.in_range(1.5))},

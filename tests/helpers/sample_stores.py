@@ -20,9 +20,21 @@ def reward_of(pull: Pull, arms: Sequence[str]) -> float:
     return (0.4 + 0.5 * place / len(arms)) * (1 - math.exp(-pull.n / (3.0 + 5.0 * place)))
 
 
-def make_store(path: Path, arms: Sequence[str] = WICKED, pulls: int = 60, budget: int = 60, **settings: Any) -> Path:
-    """A store with ``pulls`` told pulls of a budget of ``budget``, two of them after a failure."""
+def make_store(
+    path: Path,
+    arms: Sequence[str] = WICKED,
+    pulls: int = 60,
+    budget: int = 60,
+    tried: int | None = None,
+    **settings: Any,
+) -> Path:
+    """A store with ``pulls`` told pulls of a budget of ``budget``, two of them after a failure.
+
+    All are of the first ``tried`` arms.
+    """
     with Allocator(list(arms), budget=budget, store=path, **{"policy": "commit-ucb", **settings}) as allocator:
+        for arm in arms[tried:] if tried is not None else ():
+            allocator.mask(arm)
         for number in range(pulls):
             pull = allocator.ask()
             assert pull is not None

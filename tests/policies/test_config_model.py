@@ -13,6 +13,7 @@ from risingbandits.policies import _config_process as process
 from risingbandits.policies import config_model
 from risingbandits.policies._config_process import Points, Process, Scales
 from risingbandits.policies.config_model import ConfigModel
+from risingbandits.policies.knowledge import Knowledge
 from risingbandits.testing import check_policy
 
 GROUPS = np.array([0, 1, 1])
@@ -151,10 +152,13 @@ def played(policy: ConfigModel, known: list[dict[str, Any]], rounds: int, limit:
     return arms
 
 
-def new_run(known: list[dict[str, Any]], seed: int = 3, **params: Any) -> ConfigModel:
-    policy = ConfigModel(**params).reset(len(known), 400, seed)
-    policy.inform(known)
+def told(policy: ConfigModel, known: list[dict[str, Any]]) -> ConfigModel:
+    policy.inform(Knowledge(known))
     return policy
+
+
+def new_run(known: list[dict[str, Any]], seed: int = 3, **params: Any) -> ConfigModel:
+    return told(ConfigModel(**params), known).reset(len(known), 400, seed)
 
 
 def test_it_finds_a_good_config() -> None:
@@ -184,7 +188,7 @@ def test_a_decision_follows_from_the_events_alone() -> None:
     for arm in arms:
         late.give(arm)
         late.tell(arm, value(known[arm], int(late.pulls[arm]) + 1))
-    late.inform(known)  # configs that arrive late need no retelling
+    late.inform(Knowledge(known))  # configs that arrive late need no retelling
     learnt = [run._state.run._learn() for run in (policy, other, late)]
     assert learnt[0].point < len(arms), "the model does not know the last pulls yet"
     for again in learnt[1:]:
@@ -240,8 +244,7 @@ def test_expensive_arms_are_tried_less() -> None:
     known = configs(60)
     shares = []
     for costly in (1.0, 30.0):
-        policy = ConfigModel().reset(60, 400, 1)
-        policy.inform(known)
+        policy = new_run(known, 1)
         for _ in range(200):
             arm = policy.ask()
             cost = costly if known[arm]["layers"] == 4 else 1.0
@@ -255,10 +258,10 @@ def test_a_prior_decides_the_first_arm_and_a_negated_one_is_found_out() -> None:
     known = configs(100)
     worth = process.normal_scores(np.array([value(config, 27) for config in known]))
     policy = ConfigModel().reset(100, 400, 1)
-    policy.believe(worth, np.ones(100))
+    policy.inform(Knowledge(means=worth))
     assert policy.ask() == worth.argmax()
     policy = ConfigModel().reset(100, 400, 1)
-    policy.believe(-worth, np.ones(100))
+    policy.inform(Knowledge(means=-worth))
     arms = played(policy, known, 120)
     assert worth[arms[0]] == worth.min()
     assert worth[arms[60:]].mean() > 0.5, "the slope turns"
@@ -307,6 +310,6 @@ def test_masked_arms_stay_data() -> None:
 )
 def test_wrong_configs_are_refused_in_one_sentence(given: Any, said: str) -> None:
     with pytest.raises(RisingBanditsError, match=said):
-        ConfigModel().reset(4).inform(given)
+        told(ConfigModel(), given).reset(4)
     with pytest.raises(RisingBanditsError, match="cost must be"):
         ConfigModel().reset(4).tell(0, 0.5, -1.0)

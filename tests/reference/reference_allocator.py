@@ -31,7 +31,6 @@ class ModelArm:
     warm: int = 0
     masked: bool = False
     retired: bool = False
-    opened: bool = False
     failures: int = 0
     given_up: bool = False  # retired for its failures
     ended: bool = False  # it has said that there is no further pull
@@ -49,7 +48,6 @@ class ReferenceAllocator:
         *,
         lease: float,
         retries: int,
-        max_arms: int | None,
         max_pulls: int | None,
         seed: int,
         warm_start: dict[str, list[float]],
@@ -57,17 +55,16 @@ class ReferenceAllocator:
         reward_range: tuple[float, float],
     ) -> None:
         self.unit, self.amount, self.policy = unit, amount, policy
-        self.lease, self.retries, self.max_arms, self.max_pulls = lease, retries, max_arms, max_pulls
+        self.lease, self.retries, self.max_pulls = lease, retries, max_pulls
         self.seed, self.direction, self.reward_range = seed, direction, reward_range
         self.arms = [ModelArm(name, list(warm_start.get(name, [])), len(warm_start.get(name, []))) for name in arms]
         self.pulls: list[ModelPull] = []
         self.returned: list[str] = []
         self.tells: list[tuple[str, float, float]] = []  # arm, reward, cost
-        self.opened: list[str] = []
         self.rebuilds = 0
         self.calls: list[tuple[Any, ...]] = []  # of the policy
         self.horizon = 0
-        self.open_arms()
+        self.rebuild()
 
     # -- what the user does -------------------------------------------------------------------------------------
 
@@ -143,7 +140,7 @@ class ReferenceAllocator:
 
     def add(self, name: str) -> None:
         self.arms.append(ModelArm(name))
-        self.open_arms()
+        self.rebuild()
 
     def extend(self, amount: float, arms: list[str], retries: int, max_pulls: int | None) -> None:
         """All of it at once; the policy is made anew if its plan may depend on what has changed."""
@@ -156,16 +153,13 @@ class ReferenceAllocator:
                 arm.retired = arm.given_up = False
         self.retries = retries
         self.arms += [ModelArm(name) for name in arms]
-        made = self.rebuilds
-        self.open_arms()
-        if planned and self.rebuilds == made:
+        if planned:
             self.rebuild()
 
     def retire(self, name: str) -> None:
         arm = self.arm(name)
         if not arm.retired:
             arm.retired = True
-            self.open_arms()
 
     def mask(self, name: str, masked: bool) -> None:
         self.arm(name).masked = masked
@@ -175,11 +169,15 @@ class ReferenceAllocator:
     def spent(self) -> float:
         return len(self.tells) if self.unit == "pulls" else math.fsum(cost for _, _, cost in self.tells)
 
+    @property
+    def names(self) -> list[str]:
+        return [arm.name for arm in self.arms]
+
     def finished(self) -> bool:
         if self.spent() >= self.amount:
             return True
         flying = any(pull.status == "in flight" for pull in self.pulls)
-        return not flying and all(self.arm(name).retired or self.has_finished(name) for name in self.opened)
+        return not flying and all(self.arm(name).retired or self.has_finished(name) for name in self.names)
 
     def arm(self, name: str) -> ModelArm:
         return next(arm for arm in self.arms if arm.name == name)
@@ -190,7 +188,7 @@ class ReferenceAllocator:
 
     def eligible(self, name: str) -> bool:
         arm = self.arm(name)
-        return arm.opened and not arm.retired and not arm.masked and not self.has_finished(name)
+        return not arm.retired and not arm.masked and not self.has_finished(name)
 
     def flying(self, name: str) -> bool:
         return any(pull.arm == name and pull.status == "in flight" for pull in self.pulls)
@@ -199,54 +197,44 @@ class ReferenceAllocator:
         pull.status = "back"
         self.returned.append(pull.arm)
 
-    def open_arms(self) -> None:
-        before = len(self.opened)
-        for arm in self.arms:
-            live = sum(not self.arm(name).retired for name in self.opened)
-            if not arm.opened and not arm.retired and (self.max_arms is None or live < self.max_arms):
-                arm.opened = True
-                self.opened.append(arm.name)
-        if len(self.opened) > before:
-            self.rebuild()
-
     def decide(self) -> str | None:
         for name in self.returned:
             if self.eligible(name) and not self.flying(name):
                 return name
-        mask = [self.eligible(name) and not self.flying(name) for name in self.opened]
+        mask = [self.eligible(name) and not self.flying(name) for name in self.names]
         return self.play(mask) if any(mask) else None
 
     def play(self, mask: list[bool]) -> str:
         """Ask a policy that has lived through everything so far; whom it is asked for is a part of that."""
         self.calls.append(("ask", None if all(mask) else mask))
         policy = self.policy.clone()
-        policy.reset(len(self.opened), self.horizon, seed=[self.seed, 0, self.rebuilds - 1])
+        policy.reset(len(self.names), self.horizon, seed=[self.seed, 0, self.rebuilds - 1])
         answer = 0
         for call in self.calls:
             if call[0] == "tell":
-                policy.tell(self.opened.index(call[1]), self.scaled(call[2]))
+                policy.tell(self.names.index(call[1]), self.scaled(call[2]))
             else:
                 answer = policy.ask(call[1])
-        return self.opened[answer]
+        return self.names[answer]
 
     def scaled(self, reward: float) -> float:
         low, high = self.reward_range
         return (reward - low) / (high - low) if self.direction == "maximize" else (reward - high) / (low - high)
 
     def planned(self) -> int:
-        warm = sum(self.arm(name).warm for name in self.opened)
+        warm = sum(self.arm(name).warm for name in self.names)
         if self.unit == "pulls":
             return warm + int(self.amount)
         spent = self.spent()
         if spent == 0.0:
-            return warm + max(len(self.tells), FIRST_HORIZON_PER_ARM * len(self.opened))
+            return warm + max(len(self.tells), FIRST_HORIZON_PER_ARM * len(self.names))
         rounds = len(self.tells) + int(max(0.0, self.amount - spent) / (spent / len(self.tells)))
-        return warm + max(1, len(self.opened), rounds)
+        return warm + max(1, len(self.names), rounds)
 
     def rebuild(self) -> None:
         self.horizon = self.planned()
         self.rebuilds += 1
-        longest = max((self.arm(name).warm for name in self.opened), default=0)
-        warm = [(n, name) for n in range(longest) for name in self.opened if n < self.arm(name).warm]
+        longest = max((self.arm(name).warm for name in self.names), default=0)
+        warm = [(n, name) for n in range(longest) for name in self.names if n < self.arm(name).warm]
         self.calls = [("tell", name, self.arm(name).rewards[n]) for n, name in warm]
         self.calls += [("tell", arm, reward) for arm, reward, _ in self.tells]

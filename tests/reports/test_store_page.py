@@ -93,7 +93,7 @@ def test_learning_curves_are_means_of_blocks(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("direction", ["maximize", "minimize"])
 def test_lines_lead_to_what_is_predicted_in_units_of_the_rewards(direction: str, tmp_path: Path) -> None:
-    settings = {"direction": direction, "reward_range": (-1.0, 3.0)}
+    settings: Any = {"direction": direction, "reward_range": (-1.0, 3.0)}
     log, _ = read(make_store(tmp_path / "run.db", ["a", "b"], 80, 100, **settings))
     found = log.ledger.policy._foresee()
     sign, worst = (1.0, -1.0) if direction == "maximize" else (-1.0, 3.0)
@@ -160,7 +160,7 @@ def first_screen(log: AllocationLog, live: bool = False, brief: bool = False) ->
 
 def test_the_first_screen_answers_how_it_is_going(tmp_path: Path) -> None:
     names = [f"arm {number}" for number in range(6)]
-    store = make_store(tmp_path / "run.db", names, pulls=30, budget=90, policy="round-robin", max_arms=2)
+    store = make_store(tmp_path / "run.db", names, pulls=30, budget=90, policy="round-robin", tried=2)
     with Allocator.open(store) as allocator:
         assert allocator.ask() is not None
     log, events = read(store)
@@ -200,7 +200,7 @@ def test_the_first_screen_of_a_run_that_is_over(tmp_path: Path) -> None:
 
 def test_no_legend_of_arms_that_were_never_pulled(tmp_path: Path) -> None:
     names = [f"arm {number}" for number in range(40)]
-    log, _ = read(make_store(tmp_path / "run.db", names, 30, 90, policy="round-robin", max_arms=2))
+    log, _ = read(make_store(tmp_path / "run.db", names, 30, 90, policy="round-robin", tried=2))
     pulled = [arm.name for arm in log.arms if arm.rewards]
     assert len(pulled) == 2
     for figure in (block for block in allocation_page(log, "run.db").blocks() if isinstance(block, Figure)):

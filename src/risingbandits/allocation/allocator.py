@@ -78,12 +78,9 @@ class Allocator:
         arm.
     sigma : float or "auto"
         Scale of the noise of rewards; "auto" estimates it.
-    max_arms : int, "auto" or None
-        The largest number of arms to open; a retired arm makes room for another. "auto": about sqrt(pulls) / 3 if
-        there are at most 20 pulls per arm.
     order : {"given", "random"} or None
-        The order in which arms are opened where some may be left out: "given" if the most promising ones come first;
-        None: random, by the seed.
+        The order in which arms are started where some may be left out: "given" if the most promising ones come first;
+        None: random, by the seed, unless the arms say theirs, as those of Optuna do.
     max_pulls : int, mapping or None
         How many pulls an arm can take.
     parallel : {"joint", "fill"} or None
@@ -106,11 +103,11 @@ class Allocator:
         An arm's own rewards of earlier pulls: known to the policy, not charged to the budget; pull numbers continue
         after them.
     prior : Prior, sources of earlier runs, or None
-        Beliefs about the arms, which are then opened in that order. It is read once, when the allocation is created,
-        and kept in the store; the sources are not needed later.
+        What they say about the arms, for the default policy. It is read once, when the allocation is created, and kept
+        in the store; the sources are not needed later.
     configs : mapping of names to mappings, or None
-        Hyperparameters of the arms, ``{"a": {"lr": 0.001, "opt": "adam"}}``; by default the ``config`` of arms that
-        have one.
+        Hyperparameters of the arms, ``{"a": {"lr": 0.001, "opt": "adam"}}``, for the default policy; by default the
+        ``config`` of arms that have one.
     remember : path or None
         Folder in which later runs find what this one has taught, as their ``prior``. `run` and a loop over the
         allocator write it when they end; otherwise `remember` does.
@@ -137,7 +134,6 @@ class Allocator:
         direction: str | None = None,
         reward_range: tuple[float, float] | str | None = "auto",
         sigma: float | str = "auto",
-        max_arms: int | str | None = None,
         order: str | None = None,
         max_pulls: int | Mapping[str, int] | None = None,
         parallel: str | None = None,
@@ -158,9 +154,11 @@ class Allocator:
         if hasattr(arms, "supply"):
             arms.supply(as_budget("budget", budget).pulls)
         given["configs"] = configs_of(arms, configs)
+        given["made_late"] = hasattr(arms, "supply")  # names of such arms are only numbers
+        given["order"] = getattr(arms, "order", None) if order is None else order
         given["direction"] = direction_of_arms(arms) if direction is None else direction
-        settings = bare_settings(given, lazy=getattr(arms, "lazy", False))
-        if isinstance(arms, Mapping) and not getattr(arms, "lazy", False):
+        settings = bare_settings(given)
+        if isinstance(arms, Mapping):
             for name, arm in arms.items():
                 check_direction(name, arm, settings.direction)  # before there is a store that keeps it
         self._folder_of_runs, self._listeners = settings.remember, None if on_tell is None else Listeners(on_tell)
@@ -370,7 +368,7 @@ class Allocator:
     def extend(self, budget: int | Budget | None = None, arms: Arms | None = None, **settings: Any) -> str:
         """Change what the run may spend and on what; returns what has changed, "" if nothing has.
 
-        ``arms`` are further ones. Other ``settings`` may be max_pulls, max_arms, retries, lease, parallel, reclaim,
+        ``arms`` are further ones. Other ``settings`` may be max_pulls, retries, lease, parallel, reclaim,
         policy, reward_range, and configs and warm_start of arms that were never pulled. Past decisions stay; from
         here on the policy plans again, with all rewards so far. Every process on the store follows.
 

@@ -34,12 +34,11 @@ LOST = "lost what it had learnt, "  #: how the reason starts why an arm is retir
 
 
 class ArmState:
-    """What is known about one arm or, without an arm number, about a slot that has no arm yet."""
+    """What is known about one arm."""
 
     __slots__ = (
         "attempts",
         "best",
-        "bound",
         "config",
         "cost",
         "ended",
@@ -60,12 +59,11 @@ class ArmState:
 
     def __init__(self, name: str, index: int, limit: int | None, history: Iterable[float]) -> None:
         self.name = name
-        self.index = index  # among all arms, -1 for a slot without an arm
+        self.index = index  # among all arms, as they were added
         self.limit = limit  # of pulls, None: any number
         self.rewards = array("d", history)  # of its pulls in order, those of earlier runs first
         self.warm = len(self.rewards)  # how many of them are from earlier runs
-        self.place = -1  # its number for the policy, -1 while it is not opened
-        self.bound = ""  # why it was opened when it was, if slots wait for their arms
+        self.place = -1  # its number for the policy, which the ledger gives it
         self.flight: Flight | None = None
         self.cost = 0.0
         self.failures = 0  # in a row
@@ -111,7 +109,7 @@ class ArmState:
     @property
     def eligible(self) -> bool:
         """Whether the policy may choose it, once it is not in flight."""
-        return self.place >= 0 and not self.masked and not self.over
+        return not self.masked and not self.over
 
 
 def recent_mean(arm: ArmState) -> float:

@@ -8,20 +8,16 @@ from typing import Any, NamedTuple
 
 from risingbandits._core.errors import RisingBanditsError
 
-#: ask, tell and fail of a pull; expire: its lease ended or its process died; renew: its lease was extended; bind: an
-#: arm got slot ``n`` of the policy just before its first pull, with the mean that a prior believed of it as reward and
-#: the trust in the prior as cost; config: that of an arm that was made in its first pull; checkpoint: what an
-#: arm left later than with a tell, or, without a text, that it gave up its checkpoints; finish: an arm has had its last
-#: pull, which the pull that it names has found out, if any; add, retire (with the pull that failed once too often, if
-#: that is why), mask and unmask of an arm. Options have others (`Option.kinds`).
+#: ask, tell and fail of a pull; expire: its lease ended or its process died; renew: its lease was extended; checkpoint:
+#: what an arm left later than with a tell, or, without a text, that it gave up its checkpoints; finish: an arm has had
+#: its last pull, which the pull that it names has found out, if any; add, retire (with the pull that failed once too
+#: often, if that is why), mask and unmask of an arm. Options have others (`Option.kinds`).
 KINDS = (
     "ask",
     "tell",
     "fail",
     "expire",
     "renew",
-    "bind",
-    "config",
     "checkpoint",
     "finish",
     "add",
@@ -41,9 +37,9 @@ class Event(NamedTuple):
     pull: int = 0
     n: int = 0
     reward: float | None = None  #: as it was told, before any mapping
-    cost: float | None = None
+    cost: float | None = None  #: of a tell; of an ask, the last event that its decision knew, if others came after it
     text: str = ""  #: the slot of an ask; size and digest of the checkpoint that a pull left, of a tell or checkpoint;
-    #: the reason of a fail, expire, bind or retire; a config or the changes of an extend as JSON
+    #: the reason of a fail, expire or retire; a config or the changes of an extend as JSON
     worker: str = ""  #: host, process, start of the process and process namespace of who caused it
 
 

@@ -14,8 +14,6 @@ from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
 from risingbandits._core.errors import RisingBanditsError, shown
 from risingbandits.allocation.arm_state import LEFT_OUT, ArmState
 from risingbandits.allocation.budget import Budget, amount_text
@@ -26,7 +24,6 @@ from risingbandits.allocation.settings import (
     BY_ARM,
     Settings,
     declared_settings,
-    number_of_arms,
     plain_value,
     stored_names,
 )
@@ -38,7 +35,7 @@ if TYPE_CHECKING:
 
 Changes = dict[str, Any]  # as in the event
 
-_PLANNED = {"budget", "direction", "policy", "reward_range", "max_arms", "max_pulls"}  # what a policy plans with
+_PLANNED = {"budget", "direction", "policy", "reward_range", "max_pulls"}  # what a policy plans with
 _ADDED = ("warm_start", "configs")  # of which an event has those of some arms, in addition to what is known
 _NO_ARMS: dict[str, list[str]] = {"in": [], "out": []}
 _NAMES_SHOWN = 6
@@ -78,7 +75,7 @@ class Growth(Option):
         for arm in ledger.arms:
             self._change_arm(arm, before, changes)
         new = [name for name in arms["in"] if name not in ledger.by_name]
-        _open_last(ledger, new)
+        ledger.add_arms(new)
         planned = _PLANNED & differences(before, self.present).keys()
         ledger.go_on(anew=bool(planned or new or out or back or changes.get("warm_start")))
 
@@ -102,17 +99,6 @@ class Growth(Option):
         if plain:
             self.present, self.declared = (Settings.from_json(plain[name]) for name in ("present", "declared"))
             ledger.take_settings(self.present)
-
-
-def _open_last(ledger: Ledger, new: Sequence[str]) -> None:
-    """Add arms that are opened after all others, in the same kind of order as those."""
-    order = list(range(len(new)))
-    if ledger.settings.shuffled:
-        order = np.random.default_rng([ledger.settings.seed, 1, len(ledger.arms)]).permutation(len(new)).tolist()
-    arms = [ledger.add_arm(name) for name in new]
-    ledger.unopened += [arms[i] for i in order]
-    if ledger.rule is not None:  # what has rewards has a place from the start
-        ledger.unopened.sort(key=lambda arm: not arm.warm)
 
 
 def _after(ledger: Ledger, changes: Changes) -> Settings:
@@ -175,7 +161,7 @@ def declared_changes(ledger: Ledger, given: Given) -> Changes:
     """What is declared differently than by the program before; raises an error for what cannot change."""
     before, after, settings = declared_by(ledger), given.settings, declared_settings()
     found = differences(before, after)
-    if after.plays_as(before, given.policy):
+    if given.policy is None and (after.sigma == "auto" or _sigma(after) == _sigma(before)):
         found.pop("policy", None)
     arms = found.get("arms", _NO_ARMS)
     described = {arm: x for arm, x in found.get("configs", {}).items() if arm in arms["in"]}
@@ -188,6 +174,10 @@ def declared_changes(ledger: Ledger, given: Given) -> Changes:
     changes["configs"] = described
     changes = {name: value for name, value in changes.items() if value or name not in _ADDED}
     return _complete(ledger, {**changes, "declared": True}) if changes else {}
+
+
+def _sigma(settings: Settings) -> Any:
+    return settings.policy.get_params().get("sigma", "auto")
 
 
 def declared_by(ledger: Ledger) -> Settings:
@@ -223,15 +213,13 @@ def _filled_in(now: Settings, values: dict[str, Any], names: Sequence[str]) -> d
     if isinstance(limits := values.get("max_pulls"), dict):
         others = now.max_pulls if isinstance(now.max_pulls, dict) else dict.fromkeys(now.arms, now.max_pulls)
         filled["max_pulls"] = {arm: n for arm, n in {**others, **limits}.items() if n is not None}
-    if "max_arms" in values:
-        filled["max_arms"] = number_of_arms(values["max_arms"], len(names), values.get("budget", now.budget))
     if "policy" in values or "reward_range" in values:
         filled["policy"] = choose_policy(
             values.get("policy", now.policy),
             objective=now.objective,
             reward_range=values.get("reward_range", now.reward_range),
             sigma="auto",
-            ordered=now.prior is not None or now.order == "given",
+            ordered=now.order == "given",
         )
     return filled
 

@@ -2,29 +2,29 @@
 
 Every process that reads the same events arrives at the same ledger, policy included: when an event says that a pull was
 given out, the policy is asked again with the same free arms, so that whatever it draws or changes happens here as well.
-So a resumed run decides like one that was never interrupted.
+So a resumed run decides like one that was never interrupted. A policy that was informed about the arms decides slowly,
+and by linear algebra that may differ between machines: there the event is the decision, and it is not asked again.
 """
 
 from __future__ import annotations
 
-import json
 import math
 from array import array
+from collections.abc import Sequence
 from functools import partial
 from typing import TypeVar
 
 import numpy as np
 
 from risingbandits._core.errors import RisingBanditsError, shown
-from risingbandits._core.types import Floats
 from risingbandits.allocation.arm_state import ArmState, EligibleArms, Flight
 from risingbandits.allocation.budget import ExactSum, planned_rounds
 from risingbandits.allocation.events import Event
 from risingbandits.allocation.options import Option, answering, option_classes
 from risingbandits.allocation.pull import Saved, better
 from risingbandits.allocation.settings import Settings
-from risingbandits.allocation.slots import DROPPED, Binding, new_slot
 from risingbandits.policies import Policy
+from risingbandits.policies.knowledge import Knowledge
 
 _TOLERANCE = 0.1  # by which the rounds that a budget in cost or seconds pays for may differ from those planned
 
@@ -48,44 +48,32 @@ class Ledger:
         self.free_pulls = 0  # in a row that cost nothing, of budgets in cost or seconds
         self.arms: list[ArmState] = []
         self.by_name: dict[str, ArmState] = {}
-        self.opened: list[ArmState] = []  # by their number for the policy, also slots that have no arm yet
+        self.numbered: list[ArmState] = []  # by their number for the policy, which is fixed when an arm is added
         self.in_flight: dict[int, Flight] = {}
         self.lapsed: dict[int, Flight] = {}  # failed or expired; a late tell may still count
         self.repeat_first: list[ArmState] = []  # whose next pull was given back: they go first
         self.told_arms = array("i")  # the arm of each told pull
         self.spent_cost = ExactSum()  # of budgets in cost or seconds
-        self.just_bound: ArmState | None = None  # decided; the next event gives it out
         self.rebuilds = self.retold = 0  # policies that were made, and pulls that these were told again
         self.surprises = 0  # asks on which the policy now decides otherwise, as after a change of its code
         self.policy: Policy = settings.policy
         self.free, self.eligible = EligibleArms(()), EligibleArms(())  # by their number for the policy
-        self.trust = 1.0  # in the prior, as of the last arm that was bound
-        self.dropped = False  # whether the prior is
-        for name in settings.arms:
-            self.add_arm(name)
-        self.unopened = list(self.arms)  # not opened yet, in the order in which they will be
-        if settings.shuffled:
-            shuffled = np.random.default_rng([settings.seed, 1]).permutation(len(self.arms))
-            self.unopened = [self.arms[i] for i in shuffled]
-        if self.rule is not None:  # what has rewards has a place from the start
-            self.unopened.sort(key=lambda arm: not arm.warm)
-        if self._open_next():
-            self._rebuild()
+        self.add_arms(settings.arms)
+        self.rebuild()
 
     def take_settings(self, settings: Settings) -> None:
         """Use these settings from now on; `go_on` updates the policy and the masks."""
         self.settings = settings
         self.zero, self.span = settings.scale()
         self._pulls, self._amount = settings.budget.pulls, settings.budget.amount
-        self.rule = settings.slot_rule() if settings.lazy else None  # None: places are fixed
         before = {type(option): option for option in self.options}
         found = [kind.of(settings, before.get(kind)) for kind in option_classes()]
         self.options = tuple(option for option in found if option is not None)
         able = {question: answering(self.options, question) for question in ("choose", "tell")}
         for question, several in able.items():
             assert len(several) <= 1, f"{[option.key for option in several]} all answer {question}"
-        self._chooser, self._teller = (next(iter(one), None) for one in able.values())
-        self._enders = answering(self.options, "is_over")
+        self._chooser, self._costs = (next(iter(one), None) for one in able.values())
+        self._enders, self._knowing = answering(self.options, "is_over"), answering(self.options, "known")
         self.of_kind = {kind: option for option in self.options for kind in option.kinds}  # who takes which events
 
     def option(self, kind: type[AnyOption]) -> AnyOption | None:
@@ -111,7 +99,7 @@ class Ledger:
             return True
         if self.eligible.count or self.in_flight:
             return False
-        return all(arm.over for arm in self.opened)
+        return all(arm.over for arm in self.arms)
 
     def why_over(self) -> str:
         """Why an option ends the run although budget is left; empty if none does."""
@@ -132,25 +120,19 @@ class Ledger:
         return len(self.told_arms) + len(self.in_flight) < self._pulls
 
     def decide(self) -> ArmState | None:
-        """The arm to pull next; None if none is free.
-
-        This may change the policy, so `give` must follow. A slot without an arm needs one before (`next_binding`,
-        `bind`).
-        """
-        for arm in self.repeat_first:
-            if arm.flight is None and arm.eligible:
-                return arm
+        """The arm to pull next; None if none is free. This may change the policy, so `give` must follow."""
+        if self.repeat_first and (again := self.repeated()) is not None:
+            return again
         if not self.free.count:
             return None
         if self._chooser is not None and (chosen := self._chooser.choose(self)) is not None:
             return chosen
-        return self.opened[self.policy.ask(self.free.mask())]
+        ask = self.policy.propose if self.policy.informed else self.policy.ask
+        return self.numbered[ask(self.free.mask())]
 
-    def next_binding(self) -> Binding:
-        """The arm that a slot gets if it is asked for now."""
-        assert self.rule is not None
-        sign = math.copysign(1.0, self.span)
-        return self.rule.choose(self.unopened, self.opened, sign, self.dropped, self.told_arms)
+    def repeated(self) -> ArmState | None:
+        """The first free arm whose pull was given back, if there is one: it goes first."""
+        return next((arm for arm in self.repeat_first if arm.flight is None and arm.eligible), None)
 
     def countable(self, pull_id: int) -> Flight | None:
         """The pull, if a tell of it would count now; None if its (arm, n) is known or its budget is given away."""
@@ -173,17 +155,15 @@ class Ledger:
         elif kind == "add":
             if arm is not None:
                 raise RisingBanditsError(f"event {event.id} adds {shown(event.arm)}, which exists.")
-            self._apply_add(event)
+            self.add_arms([event.arm])
+            self.rebuild()
         elif arm is None:
             raise RisingBanditsError(f"event {event.id} is about {shown(event.arm)}, which is not an arm.")
         elif kind == "tell":
             self.apply_tell(event, arm)
         elif kind == "ask":
             if not self.policy.informed:
-                decided = self.just_bound or self.decide()
-                self.surprises += decided is not arm
-            elif arm not in self.repeat_first:  # the event is the decision
-                self.policy.give(arm.place)
+                self.surprises += self.decide() is not arm
             self.give(event, arm)
         else:
             self._apply_rare(event, arm)
@@ -191,39 +171,27 @@ class Ledger:
 
     def give(self, event: Event, arm: ArmState) -> Flight:
         """Record that a pull of ``arm`` was given out, after `decide` has named it."""
-        if arm.flight is not None or arm.place < 0:
+        if arm.flight is not None:
             raise RisingBanditsError(f"event {event.id} gives out {shown(arm.name)}, which is not free.")
+        if self.policy.informed:  # it was not asked, or was only to propose
+            if self._chooser is not None:
+                self._chooser.choose(self)
+            if arm not in self.repeat_first:
+                self.policy.give(arm.place)
         id, moment = event[0], event[1]
         arm.attempts += 1
         flight = Flight(id, arm, event[5], arm.attempts, moment, moment + self.settings.lease, event[9], event[8])
         arm.flight = self.in_flight[id] = flight
-        self.just_bound = None
         if self.repeat_first and arm in self.repeat_first:
             self.repeat_first.remove(arm)
         self.free.put(arm.place, False)
         self.last_id, self.last_time = id, moment
         return flight
 
-    def bind(self, event: Event, arm: ArmState) -> None:
-        """Give ``arm`` the slot that `decide` has named; the event says which, why, and how far to trust the prior."""
-        place = event.n
-        if arm.place >= 0 or not 0 <= place < len(self.opened) or self.opened[place].index >= 0:
-            raise RisingBanditsError(f"event {event.id} binds {shown(arm.name)} to slot {place}, which cannot be.")
-        self.unopened.remove(arm)
-        self.opened[place] = arm
-        arm.place, arm.bound = place, event.text
-        self.trust = self.trust if event.cost is None else event.cost
-        self.dropped = self.dropped or event.text.startswith(DROPPED)
-        self._refresh(arm)
-        self._refresh_slots()
-        self.just_bound = arm
-        self._believe(self.policy)
-        self.last_id, self.last_time = event.id, event.time
-
     def apply_tell(self, event: Event, arm: ArmState) -> None:
         """Take in the reward of a pull of ``arm``."""
         reward, cost = event[6], event[7]
-        if reward is None or cost is None or event[5] != len(arm.rewards) + 1 or arm.place < 0:
+        if reward is None or cost is None or event[5] != len(arm.rewards) + 1:
             raise RisingBanditsError(f"event {event.id} tells pull {event.n} of {shown(arm.name)} out of order.")
         flight = arm.flight
         if flight is not None:  # this pull, or one given out in its place, which is void now
@@ -240,12 +208,12 @@ class Ledger:
             arm.best = better(arm.best, arm.last, self.settings.direction)
         self.told_arms.append(arm.index)
         value = (reward - self.zero) / self.span + 0.0
-        if self.policy.informed:
+        if self.teller is not None:
+            self.teller.tell(self.policy, arm.place, value, cost)
+        elif self.policy.takes_costs:
             self.policy.tell(arm.place, value, cost)  # type: ignore[call-arg]
-        elif self._teller is None:
-            self.policy.tell(arm.place, value)
         else:
-            self._teller.tell(self.policy, arm.place, value, cost)
+            self.policy.tell(arm.place, value)
         if arm.limit is None and not arm.masked and arm.retired is None:
             self.free.put(arm.place, True)
         else:
@@ -254,7 +222,7 @@ class Ledger:
             self.spent_cost.add(cost)
             self.free_pulls = 0 if cost > 0.0 else self.free_pulls + 1
             if self._should_plan_again():
-                self._rebuild()
+                self.rebuild()
         self.last_id, self.last_time = event[0], event[1]
 
     def _should_plan_again(self) -> bool:
@@ -264,7 +232,7 @@ class Ledger:
         before = self.policy.horizon or 1
         if abs(self.horizon() - before) > _TOLERANCE * before:
             return True
-        return self._teller is not None and self._teller.is_stale()
+        return self.teller is not None and self.teller.is_stale()
 
     def _forget_attempts(self, arm: ArmState) -> None:
         arm.failures = 0
@@ -286,13 +254,6 @@ class Ledger:
             arm.failures += event.kind == "fail"
             self.repeat_first.append(arm)
             self._refresh(arm)
-        elif event.kind == "bind":
-            if not self.policy.informed:
-                self.surprises += self.decide() is not self.opened[event.n]
-            self.bind(event, arm)
-        elif event.kind == "config":
-            arm.config = json.loads(event.text)
-            self._believe(self.policy)
         elif event.kind == "checkpoint":
             if not event.text:
                 arm.last = arm.best = None
@@ -312,8 +273,6 @@ class Ledger:
         elif event.kind == "retire":
             arm.retired, arm.gave_up = event.text or "by request", event.pull > 0
             self._refresh(arm)
-            if self._open_next():
-                self._rebuild()
         elif event.kind in ("mask", "unmask"):
             arm.masked = event.kind == "mask"
             self._refresh(arm)
@@ -322,155 +281,114 @@ class Ledger:
 
     def go_on(self, anew: bool) -> None:
         """Apply changed settings or arms; with ``anew`` the policy is rebuilt and told all rewards again."""
-        if self._open_next() or anew:
-            self._rebuild()
+        if anew:
+            self.rebuild()
         else:
             self.refresh_masks()
-
-    def _apply_add(self, event: Event) -> None:
-        self.unopened.append(self.add_arm(event.arm))
-        self._refresh_slots()
-        if self._open_next():
-            self._rebuild()
+            self.inform()
 
     # -- arms and the policy ------------------------------------------------------------------------------------
 
-    def add_arm(self, name: str) -> ArmState:
-        """A new arm, not opened yet."""
-        arm = ArmState(name, len(self.arms), self.settings.limit(name), self.settings.warm_start.get(name, ()))
-        arm.config = self.settings.configs.get(name, {})
-        self.arms.append(arm)
-        self.by_name[name] = arm
-        return arm
+    def add_arms(self, names: Sequence[str]) -> None:
+        """New arms, which get the next numbers for the policy: in random order if some of them may be left out."""
+        settings, first = self.settings, len(self.arms)
+        for name in names:
+            arm = ArmState(name, len(self.arms), settings.limit(name), settings.warm_start.get(name, ()))
+            arm.config = settings.configs.get(name, {})
+            self.arms.append(arm)
+            self.by_name[name] = arm
+        order = self.arms[first:]
+        if settings.shuffled:
+            drawn = np.random.default_rng([settings.seed, 1, first] if first else [settings.seed, 1])
+            order = [order[i] for i in drawn.permutation(len(order)).tolist()]
+        for arm in order:
+            arm.place = len(self.numbered)
+            self.numbered.append(arm)
 
-    def _open_next(self) -> bool:
-        """Open arms while ``max_arms`` allows; a retired arm makes room for another. Whether any was opened."""
-        before = len(self.opened)
-        room = len(self.unopened)
-        if self.settings.max_arms is not None:
-            room = self.settings.max_arms - sum(arm.retired is None for arm in self.opened)
-        if self.rule is not None:
-            return self._open_slots(room)
-        while self.unopened and room > 0:
-            arm = self.unopened.pop(0)
-            if arm.retired is None:
-                arm.place = len(self.opened)
-                self.opened.append(arm)
-                room -= 1
-        return len(self.opened) > before
-
-    def _open_slots(self, room: int) -> bool:
-        """Open slots, at most ``room``, up to one for each arm not yet started. Returns whether any was opened."""
-        empty = sum(slot.index < 0 and slot.retired is None for slot in self.opened)
-        closed = [arm for arm in self.unopened if arm.retired is None]
-        new = closed[: max(0, min(room, len(closed) - empty))]
-        for arm in new:
-            if arm.warm:
-                arm.place, arm.bound = len(self.opened), "warm start"
-                self.unopened.remove(arm)
-            self.opened.append(arm if arm.warm else new_slot(len(self.opened)))
-        self._refresh_slots(quietly=True)
-        return bool(new)
-
-    def _refresh_slots(self, quietly: bool = False) -> None:
-        """A slot without an arm is free while some arm is not yet started, and retired afterwards."""
-        if self.rule is None:
-            return
-        left = [arm for arm in self.unopened if arm.retired is None]
-        masked, retired = all(arm.masked for arm in left), None if left else "no arm is left for it"
-        for slot in self.opened:
-            if slot.index < 0 and (slot.masked, slot.retired) != (masked, retired):
-                slot.masked, slot.retired = masked, retired
-                if not quietly:
-                    self._refresh(slot)
-
-    def beliefs(self, policy: Policy) -> tuple[Floats, Floats] | None:
-        """Beliefs about each slot, by the arm that it has or would get, if the policy uses them."""
-        prior = self.settings.prior
-        if prior is not None and policy.informed:
-            known = [prior.of(arm.name) for arm in self.opened]
-            return np.array([belief.mean for belief in known]), np.array([belief.deviation for belief in known])
-        if prior is None or self.rule is None or not policy.believes:
+    def known(self) -> Knowledge | None:
+        """What options know about the arms; None if that is nothing."""
+        found = {name: value for option in self._knowing for name, value in option.known(self).items()}
+        if not found:
             return None
-        return self.rule.beliefs(self.opened, self.unopened, self.dropped)
+        limits = {arm.limit for arm in self.arms}
+        return Knowledge(**found, max_pulls=None if None in limits else max(filter(None, limits)))
 
-    def _believe(self, policy: Policy) -> None:
-        if (beliefs := self.beliefs(policy)) is not None:
-            policy.believe(*beliefs)
-        if policy.informed:
-            policy.inform([arm.config for arm in self.opened])
+    def inform(self) -> None:
+        """Tell an informed policy what is known about the arms by now; it need not be told its pulls again."""
+        if self.policy.informed and (known := self.known()) is not None:
+            self.policy.inform(known)
 
     def _refresh(self, arm: ArmState) -> None:
         """Bring the masks up to date with one arm."""
-        if arm.place < 0:
-            self._refresh_slots()
-            return
         eligible = arm.eligible
         self.eligible.put(arm.place, eligible)
         self.free.put(arm.place, eligible and arm.flight is None)
 
+    def play(self, policy: Policy) -> None:
+        """Let a policy decide from now on, which may hear of costs itself."""
+        self.policy = policy
+        self.teller = None if policy.takes_costs else self._costs
+
     def horizon(self) -> int:
         """The policy's total number of rounds, as known now: earlier runs, told pulls and what is left."""
-        warm: list[int] = [arm.warm for arm in self.opened]
-        rounds = (sum(warm), self.told) if self._teller is None else self._teller.rounds(warm)
+        warm: list[int] = [arm.warm for arm in self.numbered]
+        rounds = (sum(warm), self.told) if self.teller is None else self.teller.rounds(warm)
         return planned_rounds(self.settings.budget, self.spent_cost.value, len(warm), *rounds)
 
-    def _rebuild(self) -> None:
+    def rebuild(self) -> None:
         """A policy for the present arms and horizon, told all rewards again in their order."""
-        policy = self.settings.policy.replace()
-        if self._teller is not None:
-            self._teller.settle(len(self.opened))
-        drawn = self.rebuilds if self._teller is None else 0
-        policy.reset(len(self.opened), self.horizon(), seed=[self.settings.seed, 0, drawn])
-        if self.settings.prior is not None:
-            self._believe(policy)
+        policy, known = self.settings.policy.replace(), self.known()
+        if known is not None:
+            policy.inform(known)
+        self.play(policy)
+        if self.teller is not None:
+            self.teller.settle(len(self.numbered))
+        drawn = self.rebuilds if self.teller is None else 0
+        policy.reset(len(self.numbered), self.horizon(), seed=[self.settings.seed, 0, drawn])
         tell = policy.tell
-        if self._teller is not None:
-            self._teller.begin(policy)
-            tell = partial(self._teller.tell, policy)
+        if self.teller is not None:
+            self.teller.begin(policy)
+            tell = partial(self.teller.tell, policy)
         self.rebuilds += 1
-        for n in range(max((arm.warm for arm in self.opened), default=0)):
-            for arm in self.opened:
+        for n in range(max((arm.warm for arm in self.numbered), default=0)):
+            for arm in self.numbered:
                 if n < arm.warm:
                     tell(arm.place, (arm.rewards[n] - self.zero) / self.span + 0.0)
         next_n = [arm.warm for arm in self.arms]
         for index in self.told_arms:
             arm = self.arms[index]
             value = (arm.rewards[next_n[index]] - self.zero) / self.span + 0.0
-            tell(arm.place, value, *((arm.cost / (len(arm.rewards) - arm.warm),) if policy.informed else ()))
+            tell(arm.place, value, *((arm.cost / (len(arm.rewards) - arm.warm),) if policy.takes_costs else ()))
             next_n[index] += 1
         for flight in self.in_flight.values() if policy.informed else ():
             policy.give(flight.arm.place)
         self.retold += len(self.told_arms)
-        self.policy = policy
         self.refresh_masks()
 
     def refresh_masks(self) -> None:
         """Bring the masks up to date with all arms."""
-        if self.rule is not None:
-            self._refresh_slots(quietly=True)
-        self.eligible = EligibleArms(arm.eligible for arm in self.opened)
-        self.free = EligibleArms(arm.eligible and arm.flight is None for arm in self.opened)
+        self.eligible = EligibleArms(arm.eligible for arm in self.numbered)
+        self.free = EligibleArms(arm.eligible and arm.flight is None for arm in self.numbered)
 
     # -- views --------------------------------------------------------------------------------------------------
 
     def foreseen(self) -> Policy:
         """The policy, told how many pulls each arm may have in all; arms that are over get no more."""
-        most = [len(arm.rewards) if arm.over else arm.most_pulls for arm in self.opened]
-        if self._teller is not None:  # it counts rounds of equal cost
+        most = [len(arm.rewards) if arm.over else arm.most_pulls for arm in self.numbered]
+        if self.teller is not None:  # it counts rounds of equal cost
             had = self.policy.pulls
-            most = [had[arm.place] if arm.over else math.inf for arm in self.opened]
+            most = [had[arm.place] if arm.over else math.inf for arm in self.numbered]
         self.policy._expect_lengths(most)
         return self.policy
 
     def recommend(self) -> str | None:
         """The policy's arm or, if that cannot be had, the best that is predicted and shown; None before any reward."""
         policy = self.foreseen()
-        best = self.opened[policy.recommend()]
+        best = self.numbered[policy.recommend()]
         if best.recommendable:
             return best.name
         values = policy._shown()
-        left = [arm for arm in self.opened if arm.recommendable]
+        left = [arm for arm in self.numbered if arm.recommendable]
         return max(left, key=lambda arm: values[arm.place]).name if left else None
 
     def rewards(self, name: str) -> list[float]:

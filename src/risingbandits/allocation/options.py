@@ -23,6 +23,8 @@ OPTIONS = (
     "risingbandits.allocation.growth:Growth",
     "risingbandits.allocation.deciding.costs:Costs",
     "risingbandits.allocation.deciding.workers:Workers",
+    "risingbandits.allocation.starting.configs:Configs",
+    "risingbandits.allocation.starting.transfer:Transfer",
 )
 
 Check = Callable[[str, Any], Any]  # (what complaints call it, the value as given) -> the value as it is kept
@@ -54,6 +56,12 @@ class Option:
     @classmethod
     def of(cls, settings: Settings, before: Self | None) -> Self | None:
         """The option for these settings, None if it is not used; ``before`` is the one for the settings until now."""
+        raise NotImplementedError
+
+    # -- what is known before the first pull --------------------------------------------------------------------
+
+    def known(self, ledger: Ledger) -> dict[str, Any]:
+        """What is known about the arms, in the order of their numbers: fields of `Knowledge`."""
         raise NotImplementedError
 
     # -- what a pull is to the policy: at most one option says so, and then answers all five --------------------

@@ -38,6 +38,7 @@ _MOST_FREE_PULLS = 1000  # in a row, of a budget that is spent by what pulls cos
 _LEVELS = {"fail": logging.WARNING, "expire": logging.WARNING}
 _LEVELS |= dict.fromkeys(("renew", "config", "checkpoint", "extend"), logging.DEBUG)
 _SHORTEST_PAUSE, _LONGEST_PAUSE = 0.05, 1.0  # seconds between tries to reach a server
+_PROPOSALS = 2  # that may come too late before a decision is made in the transaction
 _SNAPSHOT_FIRST, _SNAPSHOT_GROWTH = 20_000, 0.25  # events and pulls told again: snapshots stay a share of all work
 
 
@@ -46,6 +47,16 @@ class NotNow(NamedTuple):
 
     reason: str
     last_id: int
+
+
+class _Proposal(NamedTuple):
+    """An arm that was decided on outside a transaction, and the last event known then."""
+
+    arm: str
+    last_id: int
+
+
+_GIVEN_AWAY = NotNow("the arm that was decided on is not free any more.", 0)
 
 
 class _Unsure(NamedTuple):
@@ -164,9 +175,36 @@ class Session:
 
     def ask(self, patience: float = PATIENCE, slot: str = "") -> Pull | NotNow | None:
         """A pull, None if there will be none, or the reason why there is none now."""
+        for _ in range(_PROPOSALS):
+            if (proposed := self._propose(patience)) is None:
+                break
+            answer = self.transact(partial(self._ask, slot=slot, proposed=proposed), patience)
+            if answer is not _GIVEN_AWAY:
+                return answer
         return self.transact(partial(self._ask, slot=slot) if slot else self._ask, patience)
 
-    def _ask(self, ledger: Ledger, slot: str = "") -> Pull | NotNow | None:
+    def _propose(self, patience: float) -> _Proposal | None:
+        """What an informed policy decides, which may take longer than others should wait; None: decide with the rest.
+
+        It is decided without a transaction, so that other processes go on meanwhile.
+        """
+        ledger = self._ledger
+        if ledger is not None and not ledger.policy.informed:
+            return None
+        if not self.lock.acquire(timeout=min(patience, threading.TIMEOUT_MAX)):
+            return None
+        try:
+            ledger = self.ledger()
+            if not (ledger.policy.informed and ledger.may_go_on) or ledger.repeated() is not None:
+                return None
+            arm = ledger.decide()
+            return None if arm is None else _Proposal(arm.name, ledger.last_id)
+        except (StoreBusy, StoreUnreachable):
+            return None
+        finally:
+            self.lock.release()
+
+    def _ask(self, ledger: Ledger, slot: str = "", proposed: _Proposal | None = None) -> Pull | NotNow | None:
         moment = self._now(ledger)
         if moment >= self.earliest:
             self._expire(ledger, moment)
@@ -181,15 +219,19 @@ class Session:
                 "never be spent: tell what pulls cost, or give a budget in pulls."
             )
         self._dirty = True
-        arm = ledger.decide()
+        if proposed is None or ledger.repeated() is not None:
+            arm, proposed = ledger.decide(), None
+        else:
+            arm = ledger.arm(proposed.arm)
+            if not arm.eligible or arm.flight is not None:
+                return _GIVEN_AWAY
         if arm is None:
             why = f"all arms that may be pulled are in flight ({len(ledger.in_flight)}) or masked."
             return NotNow(why, ledger.last_id)
-        if arm.index < 0:
-            arm = self._bind(ledger, arm.place, moment)
         id = ledger.last_id + 1
         n = len(arm.rewards) + 1
-        event = new_event((id, moment, "ask", arm.name, id, n, None, None, slot, self._worker))
+        seen = None if proposed is None or proposed.last_id == ledger.last_id else float(proposed.last_id)
+        event = new_event((id, moment, "ask", arm.name, id, n, None, seen, slot, self._worker))
         self._append(event)
         flight = ledger.give(event, arm)
         if self._seconds:
@@ -197,17 +239,6 @@ class Session:
         if flight.deadline < self.earliest:
             self.earliest = flight.deadline
         return new_pull((id, arm.name, n, flight.attempt, slot, arm.last_pull, arm.last, arm.best))
-
-    def _bind(self, ledger: Ledger, slot: int, moment: float) -> ArmState:
-        """An arm for a slot of the policy that has none, in the transaction of its first pull."""
-        arm, reason, score, trust = ledger.next_binding()
-        event = Event(ledger.last_id + 1, moment, "bind", arm.name, 0, slot, score, trust, reason, self._worker)
-        said = ledger.dropped
-        self._append(event)
-        ledger.bind(event, arm)
-        if ledger.dropped and not said:
-            log.warning("the prior is %s; from here on arms are opened at random.", reason)
-        return arm
 
     def tell(self, pull: Pull | int, outcome: Outcome, listened: bool = False) -> Told | bool:
         """Whether the outcome counts, which it does not if its (arm, n) is known; if ``listened``, what to pass on."""

@@ -35,8 +35,6 @@ from risingbandits.allocation.defaults import check_sigma, choose_policy, takes_
 from risingbandits.allocation.events import WrittenByNewer
 from risingbandits.allocation.options import Check, Setting, option_classes
 from risingbandits.allocation.pull import OutOfRange
-from risingbandits.allocation.settings_rule import SettingsRule, pays
-from risingbandits.allocation.slots import SlotRule
 from risingbandits.allocation.starting.prior import Prior
 from risingbandits.policies import Policy, policy_class
 from risingbandits.policies.base import DIRECTIONS
@@ -107,28 +105,6 @@ def _policy(where: str, value: Any) -> Policy | str | None:
     if len(policies) != 1:
         raise RisingBanditsError(f"{where} must be one policy, got {shown(value)}.")
     return policies[0]
-
-
-def _max_arms(where: str, value: Any) -> int | str:
-    return check_choice(where, value, ("auto",)) if isinstance(value, str) else check_positive_int(where, value)
-
-
-def number_of_arms(max_arms: int | str | None, arms: int, budget: Budget) -> int | None:
-    """``max_arms`` as a number where it is left to us, or None."""
-    if not isinstance(max_arms, str):
-        return max_arms
-    if budget.pulls is None:
-        raise RisingBanditsError(f'max_arms="auto" needs a budget in pulls, got {budget}.')
-    return few_of(arms, budget.pulls)
-
-
-def few_of(arms: int, pulls: int) -> int:
-    """How many arms to start: all if there are more than 20 pulls for each, otherwise a third of the root of the pulls.
-
-    >>> few_of(50, 500), few_of(50, 2_500), few_of(2, 30)
-    (8, 50, 2)
-    """
-    return arms if pulls > 20 * arms else min(arms, math.ceil(math.sqrt(pulls) / 3))
 
 
 def _max_pulls(where: str, value: Any) -> int | dict[str, int]:
@@ -218,7 +194,6 @@ class Settings:
     direction: str = one_of(*DIRECTIONS)
     reward_range: tuple[float, float] | None = setting("auto", or_none(check_range), extends=True)
     sigma: float | str = setting("auto", check_sigma, stored=False)  # the policy has it
-    max_arms: int | None = setting(None, or_none(_max_arms), extends=True)
     order: str | None = setting(None, or_none(partial(check_choice, allowed=ORDERS)))
     max_pulls: int | dict[str, int] | None = setting(None, or_none(_max_pulls), extends=True)
     # A plan has another default than `Allocator`, and either may continue what the other has started.
@@ -234,8 +209,6 @@ class Settings:
     # Where each process leaves what was learnt; stores may be opened on machines that have no such folder.
     remember: str | None = setting(None, or_none(_folder), may_change=True, stored=False)
     version: str = __version__  # of the program that made the store
-    lazy: bool = False  # whether arms get their numbers for the policy when they are first pulled, as with a prior
-    learns: bool = False  # whether they are opened by a model of their settings
     options: dict[str, Any] = field(default_factory=dict)  # the arguments of options
 
     def __post_init__(self) -> None:
@@ -246,17 +219,14 @@ class Settings:
                 self.check_reward(reward, f"warm_start of {arm}")
 
     @classmethod
-    def make(cls, lazy: bool = False, learns: bool = True, **given: Any) -> Settings:
+    def make(cls, **given: Any) -> Settings:
         """Settings from the arguments of `Allocator`, with defaults for the others.
 
-        ``lazy`` arms are made when first pulled; ``learns`` allows a model of settings if that pays.
-
-        >>> Settings.make(arms=["a", "b"], budget=100, max_arms="auto").policy
+        >>> Settings.make(arms=["a", "b"], budget=100).policy
         Auto()
         """
         open_range = given.get("reward_range", "auto") == "auto"
         values = _checked({**given, "reward_range": _UNIT} if open_range else given)
-        values["max_arms"] = number_of_arms(values["max_arms"], len(values["arms"]), values["budget"])
         if values["objective"] is None:
             values["objective"] = DEFAULT.name  # or what the policy that the user names is made for
             if (policy := values["policy"]) is not None:
@@ -264,17 +234,10 @@ class Settings:
         if open_range and values["objective"] == "best-arm" and takes_any_range(values["policy"], values["sigma"]):
             values["reward_range"] = None
         chosen = {name: values[name] for name in ("objective", "reward_range", "sigma")}
-        known = values["prior"] is not None or values["order"] == "given"
-        policy = choose_policy(values["policy"], ordered=known, **chosen)
-        learns = learns and not (known or lazy) and bool(values["configs"])
-        learns = learns and pays(policy, values["objective"], values["configs"])
-        if learns:
-            policy = choose_policy(values["policy"], ordered=True, **chosen)
-        values["policy"] = policy
+        values["policy"] = choose_policy(values["policy"], ordered=values["order"] == "given", **chosen)
         for option in option_classes():
             values |= option.fill_in(values)
-        bound = values["prior"] is not None and not policy.informed  # to places of the policy, one after another
-        return cls(**_as_fields(values), lazy=lazy or bound or learns, learns=learns)
+        return cls(**_as_fields(values))
 
     def value(self, name: str) -> Any:
         """The value of a setting, also of an argument of an option."""
@@ -283,12 +246,6 @@ class Settings:
     def changed(self, **values: Any) -> Settings:
         """These settings with other values."""
         return replace(self, **_as_fields({**self.options, **values}))
-
-    def slot_rule(self) -> SlotRule:
-        """Which arm a slot gets when it is first asked for, where arms are ``lazy``."""
-        if self.learns:
-            return SettingsRule(self.arms, self.configs, self.seed)
-        return SlotRule(self.prior, self.seed)
 
     # -- rewards and arms ---------------------------------------------------------------------------------------
 
@@ -315,10 +272,10 @@ class Settings:
     @property
     def shuffled(self) -> bool:
         """Whether arms get their numbers for the policy at random: as the user says, or if some may be left out."""
-        if self.order is not None or self.lazy:
+        if self.order is not None:
             return self.order == "random"
         rounds = self.budget.pulls
-        return self.max_arms is not None or self.policy.in_order or (rounds is not None and rounds < len(self.arms))
+        return self.policy.in_order or (rounds is not None and rounds < len(self.arms))
 
     def limit(self, arm: str) -> int | None:
         """How many pulls an arm can take, None if any number."""
@@ -334,7 +291,7 @@ class Settings:
         stored["policy"] = {"name": self.policy.name, "params": self.policy.get_params()}
         stored["reward_range"] = None if self.reward_range is None else list(self.reward_range)
         stored["prior"] = None if self.prior is None else self.prior.to_dict()
-        return {**stored, "version": self.version, "lazy": self.lazy, "learns": self.learns}
+        return {**stored, "version": self.version}
 
     def to_json(self) -> str:
         """As JSON text; refuses what could not be read back."""
@@ -351,24 +308,14 @@ class Settings:
         """Read what `to_json` wrote."""
         try:
             plain = json.loads(text)
-            if unknown := plain.keys() - {*stored_names(), "version", "lazy", "learns"}:
+            if unknown := plain.keys() - {*stored_names(), "version"}:
                 raise WrittenByNewer(f"it has the setting {shown(min(unknown))}")
             values = _checked({name: plain_value(name, plain[name]) for name in stored_names()})
-            lazy, learns = (check_flag(name, plain[name]) for name in ("lazy", "learns"))
-            return cls(**_as_fields(values), version=plain["version"], lazy=lazy, learns=learns)
+            return cls(**_as_fields(values), version=plain["version"])
         except RisingBanditsError:
             raise
         except (TypeError, ValueError, KeyError, AttributeError, RecursionError) as error:
             raise RisingBanditsError(f"the settings in the store are damaged ({type(error).__name__}).") from error
-
-    def plays_as(self, stored: Settings, policy: Any) -> bool:
-        """Whether the policies agree on what was given: a sigma, or the name of the policy."""
-        here, there = ({"sigma": None, **settings.policy.get_params()} for settings in (self, stored))
-        if policy is None:
-            return self.sigma == "auto" or here["sigma"] == there["sigma"]
-        if not isinstance(policy, str) or self.sigma != "auto" or here.pop("sigma") == there.pop("sigma"):
-            return False  # then all has to agree
-        return here == there and self.policy.name == stored.policy.name and "(" not in policy
 
 
 _OWN: dict[str, Setting] = {part.name: part.metadata["setting"] for part in fields(Settings) if part.metadata}

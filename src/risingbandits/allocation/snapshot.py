@@ -19,11 +19,10 @@ from risingbandits.allocation.ledger import Ledger
 from risingbandits.allocation.options import option_classes
 from risingbandits.allocation.pull import Saved
 from risingbandits.allocation.settings import Settings
-from risingbandits.allocation.slots import new_slot
 from risingbandits.allocation.stores.base import Store
 from risingbandits.policies import saving
 
-FORMAT = 8  # goes up when the fold changes: a snapshot of another format is ignored and everything is replayed
+FORMAT = 9  # goes up when the fold changes: a snapshot of another format is ignored and everything is replayed
 _ARM_FIELDS = (
     "name",
     "limit",
@@ -39,7 +38,6 @@ _ARM_FIELDS = (
     "masked",
     "retired",
     "gave_up",
-    "bound",
     "config",
 )
 _DAMAGE = (TypeError, ValueError, KeyError, IndexError, AttributeError, OverflowError, StopIteration, MemoryError)
@@ -95,16 +93,13 @@ def pack(ledger: Ledger) -> bytes:
         "last_time": ledger.last_time,
         "free_pulls": ledger.free_pulls,
         "arms": [{field: getattr(arm, field) for field in _ARM_FIELDS} for arm in ledger.arms],
-        "opened": [arm.index for arm in ledger.opened],
-        "waiting": [arm.index for arm in ledger.unopened],
+        "numbered": [arm.index for arm in ledger.numbered],
         "in_flight": [_flight(flight) for flight in ledger.in_flight.values()],
         "given_back": [_flight(flight) for flight in ledger.lapsed.values()],
         "returned": [arm.index for arm in ledger.repeat_first],
         "spent": [ledger.spent_cost.high, ledger.spent_cost.low],
         "rebuilds": ledger.rebuilds,
         "surprises": ledger.surprises,
-        "trust": ledger.trust,
-        "dropped": ledger.dropped,
         "options": {option.key: option.to_dict() for option in ledger.options},
     }
     arrays: dict[str, np.ndarray] = {
@@ -132,8 +127,7 @@ def _restore(header: dict[str, Any], arrays: dict[str, np.ndarray], settings: Se
     for kind in option_classes():  # the first, growth, may make others
         if (option := ledger.option(kind)) is not None:
             option.restore(ledger, header["options"][kind.key])
-    for fields in header["arms"][len(ledger.arms) :]:
-        ledger.add_arm(fields["name"])
+    ledger.add_arms([fields["name"] for fields in header["arms"][len(ledger.arms) :]])
     start = 0
     for arm, fields, length in zip(ledger.arms, header["arms"], arrays["lengths"], strict=True):
         for field in _ARM_FIELDS:
@@ -142,8 +136,7 @@ def _restore(header: dict[str, Any], arrays: dict[str, np.ndarray], settings: Se
         arm.rewards = array("d", arrays["rewards"][start : start + length].tobytes())
         start += length
     ledger.told_arms = array("i", arrays["order"].astype(np.int32).tobytes())
-    ledger.opened = [ledger.arms[i] if i >= 0 else new_slot(place) for place, i in enumerate(header["opened"])]
-    ledger.unopened = [ledger.arms[i] for i in header["waiting"]]
+    ledger.numbered = [ledger.arms[i] for i in header["numbered"]]
     ledger.in_flight = {entry["id"]: _unpack_flight(entry, ledger) for entry in header["in_flight"]}
     for flight in ledger.in_flight.values():
         flight.arm.flight = flight
@@ -153,8 +146,7 @@ def _restore(header: dict[str, Any], arrays: dict[str, np.ndarray], settings: Se
     ledger.rebuilds, ledger.surprises = header["rebuilds"], header["surprises"]
     ledger.last_id, ledger.last_time = header["last_id"], header["last_time"]
     ledger.free_pulls = header["free_pulls"]
-    ledger.policy = saving.from_bytes(arrays["policy"].tobytes(), "the snapshot's policy")
-    ledger.trust, ledger.dropped = header["trust"], header["dropped"]
+    ledger.play(saving.from_bytes(arrays["policy"].tobytes(), "the snapshot's policy"))
     ledger.refresh_masks()
     return ledger
 

@@ -157,7 +157,7 @@ def run(
         output.say(f"Store: {hidden}\nOutput of every pull: {chosen.logs}", store=hidden, logs=chosen.logs)
         if entry is not None:
             output.say(f"Remembered: {entry}", remembered=entry)
-        failed = ledger.finished and all(arm.retired is not None for arm in ledger.opened)
+        failed = ledger.finished and all(arm.retired is not None for arm in ledger.arms)
         if failed and (hint := _retry_hint(ledger, chosen)):
             output.say(hint, hint=hint)
     limited = time_left is not None or seconds < math.inf
@@ -201,7 +201,7 @@ def _say_direction(plan: Plan, output: Output) -> None:
 
 def _retry_hint(ledger: Ledger, plan: Plan) -> str:
     """How arms that failed too often can be tried again, which the store would refuse; empty if none did."""
-    if not any(arm.gave_up for arm in ledger.opened):
+    if not any(arm.gave_up for arm in ledger.arms):
         return ""
     return (
         f"The store remembers failures: once their cause is fixed, retries = {ledger.settings.retries + 3} in "

@@ -165,11 +165,8 @@ def _line(event: Event) -> str:
 
     moment = datetime.fromtimestamp(event.time, UTC).strftime("%Y-%m-%d %H:%M:%S")
     number = f" {event.n}" if event.n else ""
-    of_reward, of_cost = "reward", "cost"
-    if event.kind == "bind":  # an arm is opened, by what is believed of it and how far that is confirmed
-        number, of_reward, of_cost = f"  slot {event.n + 1}", "believed", "confirmed"
-    reward = "" if event.reward is None else f"  {of_reward} {event.reward:g}"
-    cost = "" if event.cost is None else f"  {of_cost} {event.cost:g}"
+    reward = "" if event.reward is None else f"  reward {event.reward:g}"
+    cost = "" if event.cost is None else f"  {'decided after event' if event.kind == 'ask' else 'cost'} {event.cost:g}"
     # Reasons may quote what a command printed, and must not break the line.
     said = growth.said(event) if event.kind == "extend" else event.text
     if event.kind in ("tell", "checkpoint"):

@@ -273,7 +273,7 @@ class OptunaArms(Mapping[str, TrialArm]):
     (1, ['PRUNED', 'COMPLETE', 'PRUNED', 'PRUNED'])
     """
 
-    lazy = True  # arms get their places in an allocator when they are first pulled
+    order = "given"  # trials are numbered as the study makes them
 
     def __init__(
         self, study: Study, objective: Objective, n_trials: int | None = None, *, live_trials: int | None = None

@@ -53,7 +53,7 @@ class RisingScheduler(TrialScheduler):  # type: ignore[misc, unused-ignore]
     **settings
         Further settings of `Allocator`: objective ("best-arm" by default, because tuning keeps the best), policy (by
         default `Auto` for the objective), reward_range (None by default; for cumulative reward, and with policies that
-        need to know it, it must be given), sigma, max_arms, retries, seed.
+        need to know it, it must be given), sigma, retries, seed.
 
     Notes
     -----

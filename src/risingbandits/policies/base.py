@@ -11,7 +11,7 @@ import inspect
 import math
 import operator
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -26,6 +26,7 @@ from risingbandits._core.types import Floats, Ints, Mask, Rng
 from risingbandits.policies import posterior, reasons
 from risingbandits.policies._kernels import levels
 from risingbandits.policies.explanation import Explanation, Moment
+from risingbandits.policies.knowledge import Knowledge
 from risingbandits.policies.settings import check_settings
 
 if TYPE_CHECKING:
@@ -100,7 +101,8 @@ class Policy:
       simulation may know;
     - ``parts(state, t)``, the columns of `explain`, ``why_next(moment)`` and ``why_kept(moment)``, its reasons (or
       ``picks`` and ``keeps``, if these are always the same), and ``remark(state)``, what the user should know;
-    - ``take_workers(state, workers)`` and the tag ``shares``, if decisions depend on how many pulls are in flight;
+    - ``take_workers(state, workers)``, if decisions depend on how many pulls are in flight, and ``inform``, if they
+      depend on configs or earlier runs;
     - ``draws``, a property, if settings other than ``ties`` decide whether the generator is used, and ``draws_on_tell``
       if ``update`` uses it;
     - ``from_horizon``, the settings that follow from the horizon if they are None, if it is needed only for these;
@@ -121,14 +123,13 @@ class Policy:
     compiles: ClassVar[bool] = True  # False: plain Python, see `PlainPolicy`
     batched: ClassVar[bool] = False
     in_order: ClassVar[bool] = False  # opens arms in the order of their numbers, and may never reach the last
-    believes: ClassVar[bool] = False  # accepts beliefs about arms from earlier runs
-    informed: ClassVar[bool] = False  # takes configs and costs, and decisions as they were made: `inform`, `give`
+    takes_costs: bool = False  # whether `tell` takes what a pull cost, so that pulls are told as they are
     predicts: bool = False  # recommends the highest predicted value; otherwise `Kernels.recommend` says what
-    shares: bool = False  # decides for several workers if told their number
     objective: ClassVar[str] = "cumulative"  # the name of the one that it is made for
     picks: ClassVar[str] = ""  # why an arm is next, if that is always the same
     keeps: ClassVar[str] = ""  # why one is recommended, if that is always the same
 
+    _knowledge: Knowledge | None = None  # what was known before the run, if the policy uses it
     _state: Any = None
     _rng: Rng = None
     _levels: Floats
@@ -178,11 +179,9 @@ class Policy:
         told = {name: value for name, value in known.items() if params.get(name, 0) is None and value is not None}
         return self.replace(**told) if told else self
 
-    def take_beliefs(self, state: Any, means: Floats, deviations: Floats) -> None:
-        """Store what `believe` was told in ``state``, if the policy ``believes``."""
-
-    def take_workers(self, state: Any, workers: int) -> None:
-        """Store in ``state`` how many pulls are made at a time, if decisions depend on it."""
+    def take_workers(self, state: Any, workers: int) -> bool:
+        """Store in ``state`` how many pulls are made at a time; False if decisions do not depend on it."""
+        return False
 
     def remark(self, state: Any) -> str | None:
         """What the user should know about the run: a sentence, shown once as a warning, or None."""
@@ -237,6 +236,8 @@ class Policy:
         elif self._requires_horizon():
             raise RisingBanditsError(f"{type(self).__name__} needs horizon, the number of rounds, got None.")
         self.validate()
+        if self._knowledge is not None:
+            self._knowledge = self._knowledge.checked(n_arms)
         try:
             rng = np.random.default_rng(seed) if self.draws else None
         except (TypeError, ValueError) as error:
@@ -346,35 +347,33 @@ class Policy:
         self._check_begun("pulls")
         return np.array(self._pulls, dtype=np.int64)
 
-    def believe(self, means: ArrayLike, deviations: ArrayLike) -> None:
-        """Take in what earlier runs say about each arm: mean and deviation of its normal score.
+    @property
+    def informed(self) -> bool:
+        """Whether the policy uses what it was told by `inform`."""
+        return self._knowledge is not None
 
-        0 is an average arm, 1 one that is a standard deviation better. Beliefs may be replaced at any time; policies
-        without the tag ``believes`` cannot use them.
+    def inform(self, knowledge: Knowledge) -> bool:
+        """Take in what is known about the arms before they are pulled; False if this policy does not use that.
+
+        It is called before `reset` or, where more gets known, in a run that began informed. Decisions of an informed
+        run may be computed elsewhere (`propose`) and are then only noted (`give`).
         """
-        self._check_begun("believe")
-        if not self.believes:
-            raise RisingBanditsError(f"{self.name} takes no beliefs; policies with the tag `believes` do.")
-        taken = []
-        for name, values in (("means", means), ("deviations", deviations)):
-            numbers = np.asarray(values, dtype=np.float64)
-            if numbers.shape != (self.n_arms,) or not np.isfinite(numbers).all():
-                raise RisingBanditsError(f"{name} must be {self.n_arms} finite numbers, got {shown(values)}.")
-            taken.append(numbers)
-        if not (taken[1] > 0.0).all():
-            raise RisingBanditsError(f"deviations must be above 0, got {shown(deviations)}.")
-        self.take_beliefs(self._state, *taken)
+        return False
 
-    def inform(self, configs: Sequence[Mapping[str, Any]]) -> None:
-        """Take in the config of each arm, an empty one where none is known, if the policy is ``informed``."""
+    def propose(self, available: Sequence[bool] | Mask = None) -> int:
+        """What `ask` would answer; it changes nothing."""
+        return self.clone().ask(available)
 
     def give(self, arm: int) -> None:
-        """Note that a pull of ``arm`` was given out, instead of `ask`, if the policy is ``informed``."""
+        """Note that a pull of ``arm`` was given out, as it was proposed: what `ask` does after its decision."""
 
-    def expect_workers(self, workers: int) -> None:
-        """From now on ``workers`` pulls are made at a time, of different arms; ``available`` says which are free."""
+    def expect_workers(self, workers: int) -> bool:
+        """From now on ``workers`` pulls are made at a time, of different arms; ``available`` says which are free.
+
+        Returns whether decisions take that into account.
+        """
         self._check_begun("expect_workers")
-        self.take_workers(self._state, check_positive_int("workers", workers))
+        return self.take_workers(self._state, check_positive_int("workers", workers))
 
     def _expect_lengths(self, lengths: ArrayLike) -> None:
         """From now on each arm has at most so many pulls in all (infinity: not known), for what is predicted of it."""
@@ -418,7 +417,7 @@ class Policy:
     def explain(self) -> Explanation:
         """What is known about each arm, which is next and why, which one to keep and why; changes nothing."""
         self._check_begun("explain")
-        found = reasons.explanation(self, self._state, self.clone().ask())
+        found = reasons.explanation(self, self._state, self.propose())
         return replace(found, against=reasons.against_by_columns(found))
 
     def _described(self) -> str:

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from risingbandits._core.errors import RisingBanditsError, check_finite, shown
+from risingbandits._core.errors import check_finite
 from risingbandits._core.stats import normal_shares
 from risingbandits._core.types import Floats, Ints
 from risingbandits.policies import _config_process as process
 from risingbandits.policies._config_process import Points, Process, Scales
-from risingbandits.policies.config_points import Features, Value
+from risingbandits.policies.config_points import Features, plain_config
 from risingbandits.policies.explanation import Moment
-from risingbandits.policies.plain import PlainPolicy
+from risingbandits.policies.knowledge import Knowledge
+from risingbandits.policies.plain import PlainPolicy, PlainState
 from risingbandits.policies.registry import register
 from risingbandits.policies.settings import integer
 
@@ -44,6 +43,26 @@ class _View(NamedTuple):
     rates: Floats  # what a pull of each arm costs
 
 
+class Space(NamedTuple):
+    """What was known about arms before they were pulled."""
+
+    points: Floats  # of their configs,
+    groups: Ints  # and the number of its hyperparameter for each coordinate,
+    names: list[str]  # and what these are called
+    prior: Floats  # what earlier runs say of their scores
+    deviations: Floats
+
+    @classmethod
+    def of(cls, knowledge: Knowledge | None, n_arms: int) -> Space:
+        """The space of all arms."""
+        known = knowledge or Knowledge()
+        configs = [plain_config(config) for config in known.configs or [{}] * n_arms]
+        features = Features(configs)
+        prior = np.zeros(n_arms) if known.means is None else known.means
+        deviations = np.ones(n_arms) if known.deviations is None else known.deviations
+        return cls(features.points(configs), features.groups(), features.names, prior, deviations)
+
+
 class _Learnt(NamedTuple):
     """What the model keeps until it learns again."""
 
@@ -61,8 +80,8 @@ class ConfigModel(PlainPolicy):
     highest expected improvement per unit of cost is trained up to its next rung: 3 pulls, then half as many again as
     it has had. Every fifth start is random.
 
-    Use it where arms have configs (`inform`) or earlier runs say something about them (`believe`). Without either,
-    `auto` is better.
+    `auto` plays it for best-arm identification where arms have configs or earlier runs say something about them
+    (`inform`). Without either, the rest of `auto` is better.
 
     A decision follows from the rewards in their order, the number of decisions, the seed and the arms that are free:
     scales are learnt anew, from the same start, after fixed numbers of pulls.
@@ -74,8 +93,10 @@ class ConfigModel(PlainPolicy):
 
     Examples
     --------
-    >>> policy = ConfigModel(max_pulls=9).reset(n_arms=40, horizon=100, seed=1)
-    >>> policy.inform([{"lr": 10.0 ** -(i / 10), "seed": i % 3} for i in range(40)])
+    >>> policy = ConfigModel(max_pulls=9)
+    >>> policy.inform(Knowledge([{"lr": 10.0 ** -(i / 10), "seed": i % 3} for i in range(40)]))
+    True
+    >>> policy = policy.reset(n_arms=40, horizon=100, seed=1)
     >>> for _ in range(100):
     ...     arm = policy.ask(policy.pulls < 9)
     ...     n = policy.pulls[arm] + 1
@@ -90,31 +111,44 @@ class ConfigModel(PlainPolicy):
     summary = "a Gaussian process over configs, earlier runs and resource"
     verified = "derived here"
     objective = "best-arm"
-    believes = True
-    informed = True
+    takes_costs = True
 
     max_pulls: int | None = integer(None)
 
     # -- what is known about the arms ---------------------------------------------------------------------------
 
-    def inform(self, configs: Sequence[Mapping[str, Any]]) -> None:
-        """Take in the config of each arm, an empty one where none is known; they may be replaced at any time."""
-        self._check_begun("inform")
-        if len(configs) != self.n_arms or not all(isinstance(config, Mapping) for config in configs):
-            raise RisingBanditsError(f"configs must be {self.n_arms} mappings, one per arm, got {shown(configs)}.")
-        features = Features([_checked(config) for config in configs])
-        self.inform_points(features.points([_checked(config) for config in configs]), features.groups(), features.names)
+    def inform(self, knowledge: Knowledge) -> bool:
+        self._knowledge = knowledge.checked(None if self._state is None else self.n_arms)
+        if self._state is not None:
+            self._state.run.know(self._knowledge)
+        return True
 
-    def inform_points(self, points: ArrayLike, groups: ArrayLike, names: Sequence[str]) -> None:
-        """Take in configs as points, with the number of its hyperparameter for each coordinate."""
-        run = self._state.run
-        run.points, run.groups = np.array(points, float), np.array(groups, dtype=np.int64)
-        run.names = list(names)
-        run._forget()
+    def know(self, knowledge: Knowledge) -> None:
+        """In a run: use this from now on."""
+        self._knowledge = knowledge
+        self._forget()
 
-    def take_beliefs(self, state: Any, means: Floats, deviations: Floats) -> None:
-        state.run.prior = means.copy()
-        state.run._forget()
+    def _forget(self) -> None:
+        self._space: Space | None = None
+        self._learnt: _Learnt | None = None
+
+    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> PlainState:
+        state = super().new_state(n_arms, horizon, capacity)
+        state.run._knowledge = self._knowledge
+        return state
+
+    @property
+    def space(self) -> Space:
+        """What is known before pulls, of a run; found when it is first needed."""
+        if self._space is None:
+            self._space = Space.of(self._knowledge, self.n_arms)
+        return self._space
+
+    @property
+    def _length(self) -> int | None:
+        """The pulls after which arms end, if known."""
+        known = None if self._knowledge is None else self._knowledge.max_pulls
+        return known if self.max_pulls is None else self.max_pulls
 
     def tell(self, arm: int, reward: float, cost: float | None = None) -> None:
         """Report the reward of one pull of ``arm`` and what it cost, in any unit; None if that is not known."""
@@ -134,13 +168,17 @@ class ConfigModel(PlainPolicy):
         """A sentence on the hyperparameters that matter most and least; empty if nothing was learnt about them."""
         self._check_begun("what_matters")
         run: Self = self._state.run
-        scales = run._learn().scales
-        if not run.names or scales.signal == 0.0:
+        return run.matters() if run.told else ""
+
+    def matters(self) -> str:
+        """The same, of a run."""
+        scales, names = self._learn().scales, self.space.names
+        if not names or scales.signal == 0.0:
             return ""
         order = np.argsort(scales.lengths, kind="stable")
         first, last = order[0], order[-1]
-        said = f"{run.names[first]} matters most (length scale {scales.lengths[first]:.1f})"
-        return said + (f", {run.names[last]} least ({scales.lengths[last]:.1f})" if len(order) > 1 else "")
+        said = f"{names[first]} matters most (length scale {scales.lengths[first]:.1f})"
+        return said + (f", {names[last]} least ({scales.lengths[last]:.1f})" if len(order) > 1 else "")
 
     # -- a run --------------------------------------------------------------------------------------------------
 
@@ -153,26 +191,28 @@ class ConfigModel(PlainPolicy):
         self.goals = np.zeros(self.n_arms, dtype=np.int64)  # the rung to which an arm was sent
         self.asked = np.zeros(self.n_arms, dtype=np.int64)  # pulls given out
         self.asks = self.starts = 0
-        self.points, self.groups = np.zeros((self.n_arms, 0)), np.zeros(0, dtype=np.int64)
-        self.names: list[str] = []
-        self.prior = np.zeros(self.n_arms)
         self._forget()
 
-    def _forget(self) -> None:
-        self._learnt: _Learnt | None = None
-
     def select(self, available: Any) -> int:
-        below = np.flatnonzero(available & (self.counts < self.goals))
-        arm = int(below[np.argmax(self.counts[below])]) if len(below) else self._decide(available)
-        self._note(arm)
+        arm = self.decide(available)
+        self.note(arm)
         return arm
 
-    def give(self, arm: int) -> None:
-        """Note that a pull of ``arm`` was given out, by a decision that was made before."""
-        self._check_begun("give")
-        self._state.run._note(arm)
+    def propose(self, available: Any = None) -> int:
+        self._check_begun("propose")
+        everyone = np.ones(self.n_arms, dtype=np.bool_)
+        return int(self._state.run.decide(everyone if available is None else np.asarray(available)))
 
-    def _note(self, arm: int) -> None:
+    def give(self, arm: int) -> None:
+        self._check_begun("give")
+        self._state.run.note(arm)
+
+    def decide(self, available: Any) -> int:
+        """The arm to pull next; it changes nothing."""
+        below = np.flatnonzero(available & (self.counts < self.goals))
+        return int(below[np.argmax(self.counts[below])]) if len(below) else self._decide(available)
+
+    def note(self, arm: int) -> None:
         count = len(self.curves[arm])
         if count >= self.goals[arm]:
             self.starts += int(self.goals[arm] == 0 and count == 0)
@@ -190,9 +230,9 @@ class ConfigModel(PlainPolicy):
         """The arm that is sent to its next rung."""
         rng = np.random.default_rng([self.seed, self.asks])
         new = np.flatnonzero(available & (self.counts == 0) & (self.goals == 0))
-        has_prior = bool(self.prior.any())
+        has_prior = bool(self.space.prior.any())
         if len(new) and has_prior and not self.starts and not self.told:
-            return _drawn(new, self.prior[new], rng)
+            return _drawn(new, self.space.prior[new], rng)
         if len(new) and not has_prior and np.count_nonzero((self.counts > 0) | (self.goals > 0)) < FIRST:
             return int(rng.choice(new))
         learnt = self._learn()
@@ -211,7 +251,7 @@ class ConfigModel(PlainPolicy):
 
     def _learn(self) -> _Learnt:
         """Scales, and the hope of each arm, as of the last of the fixed numbers of pulls at which the model learns."""
-        point = _last_point(len(self.told))
+        point = last_point(len(self.told))
         if self._learnt is None or self._learnt.point != point:
             view = self._view(point, np.zeros(0, dtype=np.int64))
             scales = self._scales(view)
@@ -221,13 +261,14 @@ class ConfigModel(PlainPolicy):
 
     def _scales(self, view: _View) -> Scales:
         started = np.flatnonzero(view.counts)
-        hyperparameters = int(self.groups.max()) + 1 if len(self.groups) else 0
+        hyperparameters = int(self.space.groups.max()) + 1 if len(self.space.groups) else 0
         if not hyperparameters or len(started) < LEAST:
             return Scales(0.0, 1.0, np.ones(hyperparameters))
         picked = np.random.default_rng([self.seed, 1, view.point]).permutation(started)[:FIT]
         curves = [np.array(self.curves[arm][: view.counts[arm]]) for arm in picked.tolist()]
         scores = process.scores_at_equal_resource(curves)
-        return process.most_probable(self.points[picked], self.groups, self.prior[picked], scores)
+        known = self.space
+        return process.most_probable(known.points[picked], known.groups, known.prior[picked], scores)
 
     def _pending(self, available: Any) -> Ints:
         """Arms of which a pull is given out and not told."""
@@ -274,16 +315,16 @@ class ConfigModel(PlainPolicy):
         two[:] = np.isin(started, pending)
         two[np.lexsort((-scores, -counts))[:OLDEST]] = True
         two[np.argsort(np.where(two, np.inf, -scores), kind="stable")[:HIGHEST]] = True
-        others = np.random.default_rng([self.seed, 2, _last_point(point)]).permutation(np.flatnonzero(~two))
+        others = np.random.default_rng([self.seed, 2, last_point(point)]).permutation(np.flatnonzero(~two))
         one[others[: max(0, ROWS - 2 * int(two.sum()))]] = True
         return two, one
 
     def _rows(self, arms: Ints, resources: Any) -> Points:
-        return Points(arms, np.asarray(resources, float), self.points[arms], self.prior[arms])
+        return Points(arms, np.asarray(resources, float), self.space.points[arms], self.space.prior[arms])
 
     def _predict(self, view: _View, scales: Scales, arms: Ints, to: Floats) -> tuple[Floats, Floats]:
         """Mean and deviation of the scores of these arms at these resources."""
-        model = Process(scales, self.groups, view.seen, view.scores, view.pending)
+        model = Process(scales, self.space.groups, view.seen, view.scores, view.pending)
         rows = self._rows(arms, to)
         mean, var = model.predict(rows)
         place = np.searchsorted(view.outside.arms, arms)
@@ -297,8 +338,8 @@ class ConfigModel(PlainPolicy):
     def _end(self, view: _View) -> Floats:
         """The resource at which each arm is compared: its end, as far as the budget reaches."""
         counts = view.counts
-        end = self.max_pulls or max(_LEAST_END, 2 * int(counts.max(initial=0)))
-        to = np.full(self.n_arms, float(end)) if self.max_pulls else np.maximum(end, self._rungs(counts)).astype(float)
+        end = self._length or max(_LEAST_END, 2 * int(counts.max(initial=0)))
+        to = np.full(self.n_arms, float(end)) if self._length else np.maximum(end, self._rungs(counts)).astype(float)
         if self.horizon is not None:
             to = np.minimum(to, counts + max(0, self.horizon - view.point))
         return np.maximum(to, 1.0)
@@ -317,7 +358,7 @@ class ConfigModel(PlainPolicy):
     def _rungs(self, counts: Ints) -> Ints:
         """The resource to which an arm with so many pulls is sent next."""
         following = np.where(counts < START, START, np.maximum(counts + 1, np.ceil(RUNG * counts))).astype(np.int64)
-        return following if self.max_pulls is None else np.minimum(following, self.max_pulls)
+        return following if self._length is None else np.minimum(following, self._length)
 
     # -- what it says -------------------------------------------------------------------------------------------
 
@@ -325,12 +366,12 @@ class ConfigModel(PlainPolicy):
         run = at.state.run
         if 0 < at.pulls[at.arm] < run.goals[at.arm]:
             return f"on its way to {run.goals[at.arm]} pulls"
-        if at.pulls[at.arm] == 0 and not run.prior.any() and run.starts < FIRST:
+        if at.pulls[at.arm] == 0 and not run.space.prior.any() and run.starts < FIRST:
             return "one of the first, at random"
         return "highest expected improvement per pull, or every fifth start at random"
 
     def _described(self) -> str:
-        said = self.what_matters() if self._state is not None and self._state.run.told else ""
+        said = self.what_matters() if self._state is not None else ""
         return f"{self!r}, {said}" if said else repr(self)
 
 
@@ -353,28 +394,13 @@ def _drawn(arms: Ints, values: Floats, rng: np.random.Generator) -> int:
     return int(rng.choice(arms[values >= values.max() - 1e-12]))
 
 
-def _last_point(told: int) -> int:
+def last_point(told: int, growth: float = GROWTH) -> int:
     """The last of the numbers of pulls at which the model learns, 1, 2, 3, ..., in steps of a tenth.
 
-    >>> [_last_point(told) for told in (0, 1, 12, 24, 25, 1000)]
+    >>> [last_point(told) for told in (0, 1, 12, 24, 25, 1000)]
     [0, 1, 12, 24, 24, 972]
     """
     point = 0
-    while (following := max(point + 1, math.floor(GROWTH * point))) <= told:
+    while (following := max(point + 1, math.floor(growth * point))) <= told:
         point = following
     return point
-
-
-def _checked(config: Mapping[str, Value]) -> dict[str, Value]:
-    """Numbers as floats, True and False as words, numbers that are not finite as missing."""
-    plain: dict[str, Value] = {}
-    for name, value in config.items():
-        if value is None or isinstance(value, str):
-            plain[name] = value
-        elif isinstance(value, bool | np.bool_):
-            plain[name] = str(bool(value))
-        elif isinstance(value, int | float | np.integer | np.floating):
-            plain[name] = float(value) if math.isfinite(value) else None
-        else:
-            raise RisingBanditsError(f"configs must have numbers, strings or None, got {shown(value)} as {name}.")
-    return plain

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from risingbandits._core.errors import RisingBanditsError, shown
 from risingbandits._core.types import Floats, Ints
 
 Value = float | str | None  # of a hyperparameter: a number, a string, or missing
@@ -90,3 +93,18 @@ def _learn(name: str, values: Sequence[Value]) -> _Setting | None:
 
 def _word(value: Value) -> str:
     return _MISSING if value is None else str(value)
+
+
+def plain_config(config: Mapping[str, Any]) -> dict[str, Value]:
+    """Numbers as floats, True and False as words, numbers that are not finite as missing."""
+    plain: dict[str, Value] = {}
+    for name, value in config.items():
+        if value is None or isinstance(value, str):
+            plain[name] = value
+        elif isinstance(value, bool | np.bool_):
+            plain[name] = str(bool(value))
+        elif isinstance(value, int | float | np.integer | np.floating):
+            plain[name] = float(value) if math.isfinite(value) else None
+        else:
+            raise RisingBanditsError(f"configs must have numbers, strings or None, got {shown(value)} as {name}.")
+    return plain

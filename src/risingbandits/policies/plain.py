@@ -45,6 +45,20 @@ def _recommend(state: PlainState, t: int, known: Any) -> int:
     return int(state.run.best())
 
 
+def begin(state: PlainState, rng: Rng) -> None:
+    """Start the run, or go on with one that was restored."""
+    if state.run._started:
+        state.run.rng = rng
+    state.run.begun(rng)
+
+
+def calls(kernels: Kernels) -> Any:
+    """What asks and tells a run in ordinary Python."""
+    names = {**kernels._asdict(), "State": PlainState}
+    found: list[Any] = [_Call(template, **names) for template in (base._ask, base._tell, base._recommend)]
+    return base._Calls(found[0], *found)
+
+
 class _Call:
     """What calls a template of `base` in plain Python."""
 
@@ -142,14 +156,10 @@ class PlainPolicy(Policy):
 
     def _begin(self, n_arms: int, horizon: int | None, state: Any, *rest: Any, **more: Any) -> None:
         super()._begin(n_arms, horizon, state, *rest, **more)
-        if state.run._started:
-            state.run.rng = self._rng
-        state.run.begun(self._rng)
+        begin(state, self._rng)
 
     def _find_calls(self) -> None:
-        names = {**self.kernels_for(self.n_arms)._asdict(), "State": PlainState}
-        calls: list[Any] = [_Call(template, **names) for template in (base._ask, base._tell, base._recommend)]
-        self._calls = base._Calls(calls[0], *calls)
+        self._calls = calls(self.kernels_for(self.n_arms))
 
     def _state_fields(self, state: PlainState) -> dict[str, Any]:
         """The attributes of the run."""

@@ -12,6 +12,7 @@ from risingbandits._core.files import Array, flush, npz_bytes, read_npz, readabl
 from risingbandits._version import __version__
 from risingbandits.policies._kernels import levels
 from risingbandits.policies.base import Policy
+from risingbandits.policies.knowledge import Knowledge
 from risingbandits.policies.registry import policy_class
 
 _FORMAT = 1
@@ -25,6 +26,7 @@ def state_dict(policy: Policy) -> dict[str, Any]:
         "horizon": policy.horizon,
         "capacity": policy._capacity,
         "pulls": list(policy._pulls),
+        "knowledge": None if policy._knowledge is None else policy._knowledge._asdict(),
         "numbers": {name: value for name, value in fields.items() if not isinstance(value, np.ndarray)},
         "generator": None if policy._rng is None else policy._rng.bit_generator.state,
         "remarked": policy._remarked,
@@ -38,12 +40,16 @@ def restore(policy: Policy, run: dict[str, Any]) -> None:
     pulls = [int(n) for n in run["pulls"]]
     if len(pulls) != run["n_arms"]:  # before anything is allocated for these arms
         raise ValueError("pulls")
-    begun = policy.replace()._reset_as_after(run["n_arms"], run["horizon"], sum(pulls))
+    fresh = policy.replace()
+    if run["knowledge"] is not None and not fresh.inform(Knowledge(**run["knowledge"])):
+        raise ValueError("knowledge")
+    begun = fresh._reset_as_after(run["n_arms"], run["horizon"], sum(pulls))
     state = begun._restored_state(begun._state, run["numbers"], run["arrays"])
     rng = None if begun._rng is None else _generator(run["generator"])
     known = np.array(run["levels"], dtype=np.float64, order="C")
     if known.ndim != 2 or len(known) != len(pulls) + 1 or levels.room(known) < max(pulls):
         raise ValueError("levels")
+    policy._knowledge = begun._knowledge
     policy._begin(begun.n_arms, begun.horizon, state, int(run["capacity"]), pulls, rng, known)
     policy._remarked = bool(run["remarked"])
 

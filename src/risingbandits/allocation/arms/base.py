@@ -132,7 +132,7 @@ def direction_of_arms(arms: Any) -> str:
 
     A collection may state it for its arms. A class states nothing: what it makes may.
     """
-    own = arms.values() if isinstance(arms, Mapping) and not getattr(arms, "lazy", False) else ()
+    own = arms.values() if isinstance(arms, Mapping) else ()
     said = (getattr(thing, "direction", None) for thing in (arms, *own) if not isinstance(thing, type))
     return next((way for way in said if isinstance(way, str)), "maximize")
 
@@ -155,7 +155,7 @@ def check_direction(name: str, arm: Any, direction: str) -> None:
 
 def configs_of(arms: Any, given: Any) -> Any:
     """``given`` configs of arms and, for those without any, what the arm or else its name says."""
-    if not isinstance(arms, Collection) or not isinstance(given, Mapping | None) or getattr(arms, "lazy", False):
+    if not isinstance(arms, Collection) or not isinstance(given, Mapping | None):
         return given
     own = {name: own_config(arm) for name, arm in arms.items()} if isinstance(arms, Mapping) else {}
     found = {

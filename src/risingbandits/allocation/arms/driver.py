@@ -286,7 +286,7 @@ class Driver:
                 log.warning("checkpoints of %s that are no longer needed could not be removed: %s", pull.arm, error)
             if self.economy is not None:
                 self.economy.tidy()
-            if pull.n == 1 and self.allocator.settings.lazy:
+            if pull.n == 1:
                 self._keep_config(pull.arm)
             self.display.told(pull, outcome.reward)
             ledger = self.allocator.ledger

@@ -100,8 +100,8 @@ class Costs(Option):
 
     @classmethod
     def of(cls, settings: Settings, before: Costs | None) -> Costs | None:
-        """Only where costs are compared, which stays so in a run, and not by the policy itself."""
-        if settings.options["costs"] == "ignore" or settings.policy.informed:
+        """Only where costs are compared, which stays so in a run."""
+        if settings.options["costs"] == "ignore":
             return None
         return before or cls(Objective.get(settings.objective).sums_rewards)
 
@@ -214,7 +214,7 @@ def cost_sentence(ledger: Ledger) -> str:
     >>> cost_sentence(allocator.ledger)
     'costs differ by a factor of 10 between arms; a budget in pulls ignores them'
     """
-    means = [arm.cost / (len(arm.rewards) - arm.warm) for arm in ledger.opened if len(arm.rewards) > arm.warm]
+    means = [arm.cost / (len(arm.rewards) - arm.warm) for arm in ledger.numbered if len(arm.rewards) > arm.warm]
     low, high = min(means, default=0.0), max(means, default=0.0)  # of a pull of the cheapest and the dearest arm
     if high <= 0.0 or high < _SAYING * low:
         return ""

@@ -1,9 +1,9 @@
 """Option: what a further worker does while the policy's choice is in flight.
 
 An arm has at most one pull at a time. For cumulative reward, a worker that cannot have the policy's choice has a
-problem of its own: the arms that are not in flight, and its share of the remaining rounds. A policy that ``shares``
-solves it, knowing all arms; otherwise the same policy does, told only about the free arms. So a worker explores while
-that pays, and does not just pull the second-best arm.
+problem of its own: the arms that are not in flight, and its share of the remaining rounds. A policy that takes workers
+into account solves it, knowing all arms; otherwise the same policy does, told only about the free arms. So a worker
+explores while that pays, and does not just pull the second-best arm.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class _Kept:
         self._policy = ledger.settings.policy.replace().reset(len(places), horizon, seed=[ledger.settings.seed, 0, 0])
         costs = ledger.option(Costs)
         self._costs = None if costs is None else costs.apart()
-        warm = [ledger.opened[place] for place in places]
+        warm = [ledger.numbered[place] for place in places]
         for n in range(max((arm.warm for arm in warm), default=0)):
             for arm in warm:
                 if n < arm.warm:
@@ -93,15 +93,14 @@ class Workers(Option):
 
     def choose(self, ledger: Ledger) -> ArmState | None:
         """The policy's choice among all arms or, if that is in flight, the choice of one for the free arms."""
-        if ledger.policy.shares:
-            ledger.policy.expect_workers(len(ledger.in_flight) + 1)
+        if ledger.policy.expect_workers(len(ledger.in_flight) + 1):
             return None
         if not ledger.in_flight:
             return None
-        arm = ledger.opened[ledger.policy.ask(ledger.eligible.mask())]
+        arm = ledger.numbered[ledger.policy.ask(ledger.eligible.mask())]
         if arm.flight is None:
             return arm
-        places = tuple(place for place, other in enumerate(ledger.opened) if other.eligible and other.flight is None)
+        places = tuple(place for place, other in enumerate(ledger.numbered) if other.eligible and other.flight is None)
         horizon = share_of_rounds(ledger, places)
         kept = self._kept.pop(places, None)
         if kept is None or (kept.horizon, kept.rebuilds) != (horizon, ledger.rebuilds):
@@ -109,10 +108,7 @@ class Workers(Option):
         self._kept[places] = kept
         if len(self._kept) > _MOST_KEPT:
             del self._kept[next(iter(self._kept))]
-        policy = kept.up_to_date(ledger)
-        if (beliefs := ledger.beliefs(policy)) is not None:
-            policy.believe(*(values[list(places)] for values in beliefs))
-        return ledger.opened[places[policy.ask()]]
+        return ledger.numbered[places[kept.up_to_date(ledger).ask()]]
 
 
 def share_of_rounds(ledger: Ledger, places: tuple[int, ...]) -> int:

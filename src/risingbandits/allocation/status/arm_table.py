@@ -9,18 +9,10 @@ from typing import Any, NamedTuple
 from risingbandits._core.tables import TextTable
 from risingbandits.policies.explanation import WIDTH, end_sentence, folded, plain_number
 
-NOT_OPENED = "not opened"
-OPENED = {
-    "prior": "by the prior",
-    "yardstick": "to test the prior",
-    "settings": "by its settings",
-    "random": "at random",
-    "given": "as given",
-    "dropped": "at random, prior dropped",
-}
 KNOWN = ("estimate", "lcb", "predicted", "low", "high", "p_best")  # what the posterior says of an arm
+_MOST_ROWS = 30  # that are shown if nothing is known of some
 _NUMBERS = ("cost", "last", "estimate", "lcb", "predicted", "interval", "p_best")
-_OPTIONAL = ("lcb", "interval", "last", "estimate", "config", "opened")  # left out of short lines, in this order
+_OPTIONAL = ("lcb", "interval", "last", "estimate", "config")  # left out of short lines, in this order
 
 
 class ArmRow(NamedTuple):
@@ -40,8 +32,6 @@ class ArmRow(NamedTuple):
     why: str  #: why it is next, or why it cannot be
     prior: float = math.nan  #: what a prior believes about it, as a quantile: 0.93 is better than 93 % of the arms
     source: str = ""  #: where that is from: "12 tasks", "settings" or "unknown"
-    slot: int = 0  #: its number for the policy, from 1; 0 while it is unopened
-    bound: str = ""  #: why it was opened when it was, as its bind event says ("prior", "settings", "random", ...)
     config: str = ""  #: its hyperparameters
     best: float = math.nan  #: its best reward
     best_pull: int = 0  #: which pull of this run gave it
@@ -60,7 +50,7 @@ class AllocationTable:
 
     title: str
     rows: list[ArmRow]
-    prior: str = ""  #: where the prior is from and how far it is confirmed, or that settings decide
+    prior: str = ""  #: where the prior is from and how far it is confirmed
     next: str | None = None  #: the arm whose pull would be next
     why_next: str = ""
     recommended: str | None = None  #: the best arm if everything ended now; None before the first reward
@@ -103,18 +93,18 @@ class AllocationTable:
         columns["status"] = [f"{row.status}, masked" if row.masked else row.status for row in shown]
         columns["why"] = ["next" if row.arm == self.next else row.why for row in shown]  # the reason stands below
         title = self.title
-        if self.prior:  # why an arm has its place stands beside what is believed of it
-            if not any(math.isnan(row.prior) for row in shown):  # else settings decide, and there is none
-                columns["prior"] = [f"{row.prior:.2f}, {row.source}" for row in shown]
-            columns["opened"] = [_opened(row) for row in shown]
+        if self.prior:
+            columns["prior"] = [f"{row.prior:.2f}, {row.source}" for row in shown]
             title = f"{title};\n{self.prior}"
         if any(row.config and row.config.replace(" ", ",") != row.arm for row in shown):  # arms of a matrix say it
             columns["config"] = [row.config for row in shown]
         return TextTable(tuple(columns), list(zip(*columns.values(), strict=True)), numeric, title, optional=_OPTIONAL)
 
     def _shown(self) -> list[ArmRow]:
-        """The rows; unknown arms that are made when they are opened share one."""
-        idle = [row for row in self.rows if row.why == NOT_OPENED and not row.config and not self.prior]
+        """The rows; many arms of which nothing is known share one."""
+        if len(self.rows) <= _MOST_ROWS or self.prior:
+            return self.rows
+        idle = [row for row in self.rows if row.status == "waiting" and not (row.why or row.config)]
         if len(idle) < 2:
             return self.rows
         names = {row.arm for row in idle}
@@ -149,8 +139,3 @@ def _text(row: ArmRow, column: str) -> str:
 
 def _number(value: float) -> str:
     return "-" if math.isnan(value) else f"{value:.4g}"
-
-
-def _opened(row: ArmRow) -> str:
-    """In which position an arm was opened, and what decided that."""
-    return f"{row.slot}, {OPENED.get(row.bound, row.bound)}" if row.slot else "-"

@@ -16,10 +16,11 @@ from risingbandits.allocation.arm_state import ArmState, Flight, best_pull, rece
 from risingbandits.allocation.deciding.costs import Costs, cost_sentence
 from risingbandits.allocation.ledger import Ledger
 from risingbandits.allocation.pull import Saved, place_of
-from risingbandits.allocation.status.arm_table import KNOWN, NOT_OPENED, OPENED, AllocationTable, ArmRow
+from risingbandits.allocation.starting.transfer import Transfer
+from risingbandits.allocation.status.arm_table import KNOWN, AllocationTable, ArmRow
 from risingbandits.logs.curves import direction_of_values
 from risingbandits.policies.explanation import Explanation, Units, counted
-from risingbandits.policies.reasons import NEVER_PULLED, against
+from risingbandits.policies.reasons import against
 from risingbandits.policies.reasons import explanation as policy_explanation
 
 _NAMED = 3  # arms that a sentence names
@@ -28,16 +29,16 @@ _FEWEST, _LOOKED_AT = 4, 60  # rewards of a curve that says something about its 
 
 def allocation_table(ledger: Ledger) -> AllocationTable:
     """The table of a ledger, which is not changed."""
-    following, place, opened = _next_arm(ledger)
+    following, place = _next_arm(ledger)
     policy, limits = ledger.foreseen(), None if ledger.settings.reward_range is None else (0.0, 1.0)
     explanation = policy_explanation(policy, policy._state, place, Units(ledger.zero, ledger.span), limits)
-    name, why = (None, "") if following is None else (following.name, _why_next(ledger, following, explanation, opened))
+    name, why = (None, "") if following is None else (following.name, _why_next(ledger, following, explanation))
     rows = [_row(ledger, arm, explanation, f"next: {why}" if arm is following else "") for arm in ledger.arms]
     title = f"{ledger.policy._described()}, {spent(ledger)} spent, {len(ledger.in_flight)} in flight"
     if costs := cost_sentence(ledger):
         title = f"{title};\n{costs}"
     kept, why_kept, against = _kept(ledger, explanation, rows)
-    compared, rounds = ledger.option(Costs), ""
+    compared, rounds = _costs(ledger), ""
     end, at_end = explanation.end, explanation.at_end
     if compared is not None and ledger.told:
         rounds = f"pulls and values in the policy's reasons are those of rounds that cost {compared.unit:.3g} each"
@@ -77,7 +78,7 @@ def _moves(curve: Floats) -> bool:
 
 
 def prior_sentence(ledger: Ledger) -> str:
-    """Where the prior is from and how far it is confirmed, or that settings decide; empty if neither applies.
+    """Where the prior is from and how far it is confirmed; empty without one.
 
     >>> from risingbandits.allocation import Allocator
     >>> from risingbandits.allocation.starting.prior import Belief, Prior
@@ -85,21 +86,8 @@ def prior_sentence(ledger: Ledger) -> str:
     >>> prior_sentence(Allocator(["a", "b"], budget=10, prior=prior).ledger)
     'prior from 12 tasks, agreement among them 0.61'
     """
-    prior, rule = ledger.settings.prior, ledger.rule
-    if ledger.settings.learns:
-        return f"arms are opened by their settings, learnt from {sum(bool(arm.rewards) for arm in ledger.arms)} arms"
-    if prior is None or rule is None:
-        return ""
-    said = f"prior from {prior.tasks} task{'' if prior.tasks == 1 else 's'}" if prior.tasks else "prior from scores"
-    if prior.agreement is not None:
-        said += f", agreement among them {prior.agreement:.2g}"
-    if ledger.dropped:
-        why = next((arm.bound for arm in ledger.opened if ": " in arm.bound), "the run contradicts it")
-        return f"{said}, dropped: {why.partition(': ')[2] or why}"
-    told = [arm for arm in ledger.opened if arm.rewards]
-    if len(told) > 1:  # 1 is as much as was expected, and it may be more
-        said += f", so far confirmed {rule.trust(told, math.copysign(1.0, ledger.span)):.2g} by {len(told)} arms"
-    return said
+    transfer = ledger.option(Transfer)
+    return "" if transfer is None else transfer.sentence(ledger)
 
 
 def arms_table(ledger: Ledger) -> TextTable:
@@ -235,21 +223,23 @@ def _failed_sentence(ledger: Ledger) -> str:
 # -- rows of the table -----------------------------------------------------------------------------------------------
 
 
-def _next_arm(ledger: Ledger) -> tuple[ArmState | None, int | None, str]:
-    """Which arm would be next, its number for the policy, and why it is opened, if it is opened only now.
+def _costs(ledger: Ledger) -> Costs | None:
+    """The option by which pulls are rounds of equal cost to the policy, if they are."""
+    return None if ledger.teller is None else ledger.option(Costs)
+
+
+def _next_arm(ledger: Ledger) -> tuple[ArmState | None, int | None]:
+    """Which arm would be next, and its number for the policy.
 
     Found with a copy of the policy, because asking may change it.
     """
     if ledger.finished or ledger.committed:
-        return None, None, ""
+        return None, None
     policy = ledger.policy
     ledger.policy = policy.clone()
     try:
         arm = ledger.decide()
-        if arm is None or arm.index >= 0:
-            return arm, None if arm is None else arm.place, ""
-        binding = ledger.next_binding()
-        return binding.arm, arm.place, binding.reason.partition(":")[0]
+        return arm, None if arm is None else arm.place
     finally:
         ledger.policy = policy
 
@@ -271,22 +261,20 @@ def _row(ledger: Ledger, arm: ArmState, explanation: Explanation, why_next: str)
         row = row._replace(best=arm.rewards[n - 1], best_pull=n)
     if arm.config:
         row = row._replace(config=" ".join(f"{name}={_setting(value)}" for name, value in arm.config.items()))
-    if ledger.settings.learns:
-        return row._replace(slot=arm.place + 1, bound=arm.bound)
     if ledger.settings.prior is None:
         return row
     mean, _, source = ledger.settings.prior.of(arm.name)
     quantile = 0.5 * math.erfc(-mean / math.sqrt(2.0))
-    return row._replace(prior=quantile, source=source, slot=arm.place + 1, bound=arm.bound.partition(":")[0])
+    return row._replace(prior=quantile, source=source)
 
 
 def _known(ledger: Ledger, arm: ArmState, explanation: Explanation) -> tuple[float, float, float, float, float, float]:
     """What is known about an arm, in the order of `KNOWN` and in the user's units."""
-    compared = ledger.option(Costs)
+    compared = _costs(ledger)
     if compared is not None and compared.earns:  # the policy is told rewards per cost, which are nobody's rewards
         nothing = math.nan
         return recent_mean(arm) if arm.rewards else nothing, nothing, nothing, nothing, nothing, nothing
-    values = [math.nan if arm.place < 0 else float(explanation[name][arm.place]) for name in KNOWN]
+    values = [float(explanation[name][arm.place]) for name in KNOWN]
     estimate, lcb, predicted, low, high = (ledger.zero + ledger.span * value for value in values[:-1])
     return estimate, lcb, predicted, min(low, high), max(low, high), values[-1]  # of losses high is the worse end
 
@@ -314,19 +302,14 @@ def _why(ledger: Ledger, arm: ArmState) -> str:
         return _running(ledger, arm.flight)
     if arm.over:
         return arm.retired or f"after {counted(len(arm.rewards))}"
-    if arm.place < 0:
-        return NOT_OPENED if ledger.rule is not None else f"{NOT_OPENED} (max_arms)"
     return ""
 
 
-def _why_next(ledger: Ledger, arm: ArmState, explanation: Explanation, opened: str) -> str:
+def _why_next(ledger: Ledger, arm: ArmState, explanation: Explanation) -> str:
     """Why the arm is next: a rule of the allocation, or one of the policy."""
     if arm in ledger.repeat_first:
         return f"pull {len(arm.rewards) + 1} was given back"
-    if not opened:
-        return explanation.why
-    said = f"opened {OPENED.get(opened, opened)}"
-    return said if explanation.why == NEVER_PULLED else f"{said}, {explanation.why.removeprefix('opened: ')}"
+    return explanation.why
 
 
 def _running(ledger: Ledger, flight: Flight) -> str:
@@ -368,11 +351,11 @@ def untried_sentence(ledger: Ledger) -> str:
     A trial takes the mean number of pulls of the tried arms, without the one that had most.
 
     >>> from risingbandits import Allocator
-    >>> allocator = Allocator(["a", "b", "c", "d"], budget=6, policy="round-robin", max_arms=2)
+    >>> allocator = Allocator(["a", "b", "c", "d"], budget=2, policy="round-robin")
     >>> while (pull := allocator.ask()) is not None:
     ...     _ = allocator.tell(pull, 0.5)
     >>> untried_sentence(allocator.ledger)
-    '2 of 4 arms were never tried: max_arms is 2'
+    '2 of 4 arms were never tried; with about 2 more pulls both could be'
     """
     if not ledger.finished or not ledger.told:
         return ""
@@ -381,9 +364,6 @@ def untried_sentence(ledger: Ledger) -> str:
         return ""
     were = "was" if len(untried) == 1 else "were"
     said = f"{len(untried):,} of {len(ledger.arms):,} arms {were} never tried"
-    limit = ledger.settings.max_arms
-    if limit is not None and all(arm.place < 0 for arm in untried):
-        return f"{said}: max_arms is {limit}"
     possible = [arm for arm in untried if not arm.masked]
     if not possible:
         return f"{said}: {'it is' if len(untried) == 1 else 'they are'} masked"
@@ -424,7 +404,7 @@ def _which(ledger: Ledger, possible: Sequence[ArmState]) -> str:
     prior = ledger.settings.prior
     if len(possible) == 1:
         return "it"
-    if prior is not None and not ledger.dropped:
+    if prior is not None:
         known = [(belief.mean, arm.name) for arm in possible if (belief := prior.of(arm.name)).source != "unknown"]
         best = [name for _, name in sorted(known, reverse=True)[:_NEXT]]
         if len(best) == _NEXT:

@@ -6,17 +6,23 @@ Best-arm identification differs from cumulative reward, so each has a rule of it
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import Any, Self
+
+import numpy as np
 
 from risingbandits._core.errors import RisingBanditsError, check_choice, shown
 from risingbandits._core.jit import bound_kernel
 from risingbandits._core.types import Floats, Mask, Rng
+from risingbandits.policies._config_beliefs import Beliefs
 from risingbandits.policies._kernels import noise, sweeps
 from risingbandits.policies.base import Kernels, Policy
+from risingbandits.policies.config_model import ConfigModel
 from risingbandits.policies.default.best_arm import PilotHalving
 from risingbandits.policies.default.cumulative import BackTest
 from risingbandits.policies.explanation import Moment
+from risingbandits.policies.knowledge import Knowledge
 from risingbandits.policies.objectives import DEFAULT, Objective, objective_names
+from risingbandits.policies.plain import PlainState, begin, calls
 from risingbandits.policies.registry import register
 from risingbandits.policies.settings import number, one_of, setting
 
@@ -30,6 +36,10 @@ def check_flag(name: str, value: Any) -> None:
 @register
 class Auto(Policy):
     """The default policy, for when nothing is known but the objective: it finds out everything else.
+
+    If arms have configs, or earlier runs say something about them (`inform`), one model of both plays: for the
+    recommended arm it decides itself (`ConfigModel`); for the sum of the rewards it says what is believed of an arm
+    before its first pull. Otherwise only rewards count.
 
     If the recommended arm counts, it halves after a pilot: a few arms, pulled often, show how far early levels carry,
     and so how many arms to start.
@@ -76,7 +86,6 @@ class Auto(Policy):
     summary = "the default for the objective and the number of arms and rounds, parameter-free"
     verified = "derived here"
     randomised = True
-    believes = True
 
     objective: str = setting(  # type: ignore[misc]  # a tag of other policies, a parameter of this one
         DEFAULT.name, lambda name, value: check_choice(name, value, objective_names())
@@ -88,6 +97,10 @@ class Auto(Policy):
 
     def chosen(self) -> Policy:
         """The policy that plays runs with this objective."""
+        if not self._sums_rewards and self._knowledge is not None:
+            model = ConfigModel()
+            model.inform(self._knowledge)
+            return model
         if not self._sums_rewards:
             return PilotHalving(order=self.order)
         return BackTest(order=self.order, sigma=self.sigma, patience=self.patience, bounded=self.bounded)
@@ -107,21 +120,92 @@ class Auto(Policy):
     def make_room(self, state: Any, capacity: int) -> None:
         self._playing().make_room(state, capacity)
 
-    def take_beliefs(self, state: Any, means: Floats, deviations: Floats) -> None:
-        self._playing().take_beliefs(state, means, deviations)
+    # -- with knowledge of the arms -----------------------------------------------------------------------------
+
+    def inform(self, knowledge: Knowledge) -> bool:
+        if not (self.informed or (self._state is None and knowledge.tells)):
+            return False
+        self._knowledge = knowledge.checked(None if self._state is None else self.n_arms)
+        if self._state is not None:
+            if isinstance(self._state, PlainState):
+                self._state.run.know(self._knowledge)
+            else:
+                self._beliefs.know(self._knowledge)
+        return True
+
+    @property
+    def takes_costs(self) -> bool:  # type: ignore[override]
+        """Whether the model plays."""
+        return self.informed and not self._sums_rewards
+
+    def _begin(self, n_arms: int, horizon: int | None, state: Any, *rest: Any, **more: Any) -> None:
+        super()._begin(n_arms, horizon, state, *rest, **more)
+        if isinstance(state, PlainState):
+            begin(state, self._rng)
+        elif self._knowledge is not None:
+            self._beliefs = Beliefs(self._knowledge, n_arms)
+
+    def reset(self, n_arms: int, horizon: int | None = None, seed: Any = None) -> Self:
+        super().reset(n_arms, horizon, seed)
+        if self._knowledge is not None and self._sums_rewards:
+            BackTest.draw_order(self._state, self._drawing)
+            self._believe()
+        return self
+
+    @property
+    def _drawing(self) -> Rng:
+        """What draws the order of arms, if that is random."""
+        return self._rng if self.order == "random" else None
+
+    def _find_calls(self) -> None:
+        if isinstance(self._state, PlainState):
+            self._calls = calls(self.kernels_for(self.n_arms))
+        else:
+            super()._find_calls()
+
+    def _state_fields(self, state: Any) -> dict[str, Any]:
+        return self.chosen()._state_fields(state)
+
+    def _restored_state(self, fresh: Any, numbers: dict[str, Any], arrays: dict[str, Any]) -> Any:
+        return self.chosen()._restored_state(fresh, numbers, arrays)
+
+    def tell(self, arm: int, reward: float, cost: float | None = None) -> None:
+        """Report the reward of one pull of ``arm`` and, where that counts, what it cost."""
+        super().tell(arm, reward)
+        if self._knowledge is None:
+            return
+        if isinstance(self._state, PlainState):
+            self._state.run.costs[-1] = cost
+        elif self._beliefs.are_due(self.rounds):
+            self._believe()
+
+    def _believe(self) -> None:
+        """Take in what is believed of arms by now, if rewards are summed."""
+        found = self._beliefs.after(self._state)
+        if found is not None:
+            BackTest.take_beliefs(self._state, *found, self._drawing)
+
+    def propose(self, available: Any = None) -> int:
+        if self._knowledge is None:
+            return super().propose(available)
+        if not isinstance(self._state, PlainState):
+            return self.ask(available)  # which changes nothing, as the order of the arms is drawn
+        everyone = np.ones(self.n_arms, dtype=np.bool_)
+        return int(self._state.run.decide(everyone if available is None else np.asarray(available)))
+
+    def give(self, arm: int) -> None:
+        if isinstance(self._state, PlainState):
+            self._state.run.note(arm)
+
+    # -- the rest is as the policy says that plays --------------------------------------------------------------
 
     @property
     def predicts(self) -> bool:  # type: ignore[override]
         """Whether the recommendation is all that counts."""
         return not self._sums_rewards
 
-    @property
-    def shares(self) -> bool:  # type: ignore[override]
-        """Whether several workers are taken into account."""
-        return self._sums_rewards
-
-    def take_workers(self, state: Any, workers: int) -> None:
-        self._playing().take_workers(state, workers)
+    def take_workers(self, state: Any, workers: int) -> bool:
+        return self._playing().take_workers(state, workers)
 
     def parts(self, state: Any, t: int) -> dict[str, Floats]:
         return self._playing().parts(state, t)
@@ -136,7 +220,10 @@ class Auto(Policy):
         return self.chosen().remark(state)
 
     def _described(self) -> str:
-        return repr(self) if self._state is None else f"{self!r}, played by {self._playing()!r}"
+        if self._state is None:
+            return repr(self)
+        matters = self._state.run.matters() if isinstance(self._state, PlainState) and self.rounds else ""
+        return f"{self!r}, played by {self._playing()!r}" + (f", {matters}" if matters else "")
 
     def _playing(self) -> Policy:
         """The policy that plays this run."""

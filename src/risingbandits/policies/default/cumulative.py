@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from risingbandits._core.jit import interpreted, kernel, rare_kernel
-from risingbandits._core.types import Floats, Mask, Rng
+from risingbandits._core.types import Floats, Ints, Mask, Rng
 from risingbandits.policies._kernels import histories, noise, sweeps
 from risingbandits.policies.base import Kernels
 from risingbandits.policies.default import comparison, extrapolation, seen
@@ -27,6 +27,7 @@ _AHEAD = 4.0  # times the rounds so far: what is planned for if the horizon is n
 _NOTHING = 0.04  # a first reward below this is looked at again: many scores start at 0, then jump
 _DEAD = 0.25  # share of the rounds that an arm gets, one after another, while all rewards are the same
 _LEAST_DEVIATION = 0.1  # of a belief: no two tasks are the same
+_RANDOM = 5  # every so many arms, one is opened at random, in case earlier runs or configs mislead
 _NOBODY_FORCED = -2
 
 
@@ -191,14 +192,25 @@ def _shallow(state: Any) -> int:
     return _NOBODY_FORCED
 
 
+def _in_turn(closed: Ints, means: Floats, opened: int, rng: Rng) -> Ints:
+    """The arms without pulls by what is believed of them, ties at random; every fifth is any, in case that is wrong."""
+    if rng is None:
+        return closed[np.argsort(-means[closed], kind="stable")]
+    left = rng.permutation(closed)
+    left = left[np.argsort(-means[left], kind="stable")]
+    for place in range(len(left)):
+        if (opened + place + 1) % _RANDOM == 0:
+            other = int(rng.integers(place, len(left)))
+            left[place : other + 1] = np.roll(left[place : other + 1], 1)
+    return left
+
+
 @dataclass(eq=False, repr=False)
 class BackTest(noise.NoisePolicy):
     """Plays a run of `Auto` whose rewards are summed."""
 
     name = "back-test"
     randomised = True
-    believes = True
-    shares = True
     kernels = Kernels(select=select, update=update)
     scratch = frozenset({"pool", "paces", "work", "aside"})
     numbers = seen.NUMBERS
@@ -249,15 +261,28 @@ class BackTest(noise.NoisePolicy):
     def make_room(self, state: seen.State, capacity: int) -> None:
         histories.make_room(state.pool, self.n_arms, capacity)
 
-    def take_beliefs(self, state: seen.State, means: Floats, deviations: Floats) -> None:
-        if state.plan["believes"][0] == 0.0:
-            state.plan["trust"] = 1.0
-        state.plan["believes"] = 1.0
+    @staticmethod
+    def take_beliefs(state: seen.State, means: Floats, deviations: Floats, rng: Rng) -> None:
+        """Believe this of the arms, mean and deviation of their normal scores, and open them in that order."""
+        plan = state.plan
+        if plan["believes"][0] == 0.0:
+            plan["trust"] = 1.0
+        plan["believes"] = 1.0
         state.beliefs[:, 0] = means
         state.beliefs[:, 1] = np.maximum(deviations, _LEAST_DEVIATION)
+        opened = int(plan["opened"][0])
+        state.order[opened:] = _in_turn(state.order[opened:], means, opened, rng)
 
-    def take_workers(self, state: seen.State, workers: int) -> None:
+    @staticmethod
+    def draw_order(state: seen.State, rng: Rng) -> None:
+        """Draw the order in which arms are opened now, so that no ask changes it."""
+        state.plan["drawn"] = 1
+        if rng is not None:
+            state.order[:] = rng.permutation(len(state.order))
+
+    def take_workers(self, state: seen.State, workers: int) -> bool:
         state.plan["workers"] = workers
+        return True
 
     def parts(self, state: seen.State, t: int) -> dict[str, Floats]:
         """Columns: ``gain``, what the best trial of an arm is worth less its price; the incumbent has 0.

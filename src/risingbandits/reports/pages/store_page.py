@@ -211,7 +211,7 @@ def _settings(log: AllocationLog, shown: str) -> list[Block]:
     settings = log.settings
     plain = settings.to_dict()
     # Settings of arms are in the table of arms.
-    hidden = ("arms", "budget", "policy", "warm_start", "version", "lazy", "learns", "configs")
+    hidden = ("arms", "budget", "policy", "warm_start", "version", "configs")
     rows = [
         ("policy", repr(settings.policy)),
         ("budget", f"{settings.budget.amount:,.10g} {settings.budget.unit}"),

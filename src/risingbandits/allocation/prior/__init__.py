@@ -1,1 +1,0 @@
-"""What earlier runs say about the arms of this one."""
