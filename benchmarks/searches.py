@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import csv
 import importlib.util
+import itertools
 import json
 import math
 import os
@@ -254,8 +255,8 @@ def decision_costs() -> None:
         print(f"{count:6,} {started:6,} {each:4}: {half:6.1f} {most:6.1f} {len(times):5}", flush=True)
 
 
-def report(results: Sequence[dict[str, Any]], against: str | None) -> None:
-    """Means with 95 % intervals over searches, and paired differences from one row."""
+def report(results: Sequence[dict[str, Any]], against: Sequence[str]) -> None:
+    """Means with 95 % intervals over searches, and paired differences from some rows."""
     groups: dict[tuple[Any, ...], dict[str, dict[tuple[int, int], Any]]] = {}
     for one in results:
         key = (one["benchmark"], one["half"], one["arms"], one["steps"])
@@ -267,12 +268,12 @@ def report(results: Sequence[dict[str, Any]], against: str | None) -> None:
             shown = "  ".join(f"{m:5.1f} +-{h:4.1f}" for m, h in zip(values.mean(0), _half(values), strict=True))
             usual, high = (np.mean([each[key] for each in own.values()]) for key in ("ms", "ms_95"))
             print(f"{row:32s} {shown}   {usual:.1f} CPU ms a step, 95 % within {high:.1f} ({len(own)} searches)")
-        for row, own in by_row.items():
-            if against in by_row and row != against:
-                pairs = [(own[i]["regret"], by_row[against][i]["regret"]) for i in own if i in by_row[against]]
+        for other, (row, own) in itertools.product(against, by_row.items()):
+            if other in by_row and row != other:
+                pairs = [(own[i]["regret"], by_row[other][i]["regret"]) for i in own if i in by_row[other]]
                 values = np.array([np.subtract(*pair) for pair in pairs])
                 shown = "  ".join(f"{m:+5.1f} +-{h:4.1f}" for m, h in zip(values.mean(0), _half(values), strict=True))
-                print(f"{row} - {against}: {shown} ({len(pairs)} pairs)")
+                print(f"{row} - {other}: {shown} ({len(pairs)} pairs)")
 
 
 def write_lines(results: Sequence[dict[str, Any]], path: Path) -> None:
@@ -319,7 +320,7 @@ def main() -> None:
     parser.add_argument(
         "--lines", type=Path, help="the file to which the lines of the picture are written, with --read"
     )
-    parser.add_argument("--against", help="the row from which differences are taken")
+    parser.add_argument("--against", nargs="+", default=[], help="rows from which differences are taken")
     given = parser.parse_args()
     if given.costs:
         decision_costs()

@@ -35,13 +35,13 @@ _WHITE_FOR_BLACK = {"#000000": "#ffffff"}
 _CROSSING = dict(zip(("fast", "slow", "poor"), SCANNED["three arms"], strict=True))
 _HORIZON = 500
 _REAL = ("scikit-learn", 4, 10)  # family, task, pulls per arm
-_BENCHMARKS = {"taskset": "TaskSet: text classifiers", "lcbench": "LCBench: tables"}
+_BENCHMARKS = {"taskset": "TaskSet", "lcbench": "LCBench"}
 _SEARCHED = {  # rows of benchmarks/searches.py and searches_peers.py, and what the picture calls them
     "model": "config-model",
     "model, earlier tasks": "config-model with earlier runs",
     "Syne Tune ASHA": "Syne Tune: ASHA",
-    "Optuna TPE, Hyperband": "Optuna: TPE, Hyperband",
-    "SMAC": "SMAC: Hyperband, forest",
+    "Optuna TPE, halving": "Optuna: TPE, halving",
+    "SMAC": "SMAC: forest, Hyperband",
     "DEHB": "DEHB",
 }
 _NAMED = 4  # arms of a real task that are not grey: those with most pulls
@@ -141,7 +141,7 @@ def searches(dark: bool = False) -> Figure:
                     np.array([float(row[key]) for row in own]) for key in ("step", "mean", "low", "high")
                 )
                 colour, width = _colour(position, dark), 1.8 if name.startswith("model") else 1.0
-                axes.fill_between(step, low, high, color=colour, alpha=0.15, linewidth=0)
+                axes.fill_between(step, low, high, color=colour, alpha=0.12, linewidth=0)
                 axes.plot(step, mean, color=colour, linewidth=width, label=label)
             axes.set(title=title, xlabel="epochs trained, of all configurations", ylabel="regret (%)", ylim=(0, 40))
             tidy(axes)

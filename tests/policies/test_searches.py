@@ -80,7 +80,7 @@ def test_pairs_are_of_the_same_task_and_seed(capsys: pytest.CaptureFixture[str])
         for task in (2, 0)
         for row, shift in (("model", 1.0), ("asha", 0.0))
     ]
-    searches.report(results, "asha")
+    searches.report(results, ["asha"])
     assert "model - asha:  +1.0 +- 0.0   +1.0 +- 0.0   +1.0 +- 0.0   +1.0 +- 0.0 (2 pairs)" in capsys.readouterr().out
 
 
