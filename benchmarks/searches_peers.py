@@ -35,10 +35,11 @@ from searches import BENCHMARKS, Search, as_dicts, recorded, tables, tasks_of
 Floats = npt.NDArray[np.float64]
 
 METRIC, AGE = "value", "epoch"
+IDLE = 300  # proposals in a row that train nothing, because all their epochs are known, after which a search ends
 
 
 class Over(Exception):
-    """All steps are spent, or all curves have ended."""
+    """All steps are spent, all curves have ended, or nothing new is trained any more."""
 
 
 class Run:
@@ -49,7 +50,7 @@ class Run:
         self.names = [f"x{i}" for i in range(points.shape[1])]
         self._curves, self._counts = curves, np.zeros(len(curves), dtype=np.int64)
         self._tried = np.zeros(len(curves), bool)
-        self._steps, self._seen = steps, -math.inf
+        self._steps, self._seen, self._idle = steps, -math.inf, 0
         self._regret: list[float] = []
         self._seconds: list[float] = []
         self._since = time.process_time()
@@ -57,7 +58,8 @@ class Run:
     def nearest(self, point: Any) -> int:
         """The arm for a proposal."""
         free = ~self._tried if not self._tried.all() else self._counts < self.length
-        if not free.any():
+        self._idle += 1
+        if not free.any() or self._idle > IDLE:
             raise Over
         distances = ((self.points - np.asarray(point, float)) ** 2).sum(axis=1)
         arm = int(np.where(free, distances, np.inf).argmin())
@@ -73,6 +75,7 @@ class Run:
             self._seconds.append(time.process_time() - self._since)
             self._seen = max(self._seen, float(self._curves[arm, self._counts[arm]]))
             self._counts[arm] += 1
+            self._idle = 0
             self._regret.append(100.0 * (best - self._seen) / (best - worst))
             self._since = time.process_time()
         return float(self._curves[arm, age - 1])

@@ -98,6 +98,15 @@ def test_peers_pay_an_epoch_once_and_are_given_arms_that_were_not_tried() -> Non
     np.testing.assert_allclose(run.search().regret, 100.0 * (0.8 - np.array([0.0, 0.1, 0.1, 0.6, 0.6])) / 0.8)
 
 
+def test_a_search_that_trains_nothing_new_ends() -> None:
+    run = searches_peers.Run(CURVES[:2], np.array([[0.0], [1.0]]), 9, 0)
+    for _ in range(searches_peers.IDLE + 2):  # two of them train something
+        run.value(run.nearest([0.0]), 1)
+    with pytest.raises(searches_peers.Over):
+        run.nearest([0.0])
+    assert run.search().regret.shape == (9,)
+
+
 def test_what_is_left_of_the_steps_when_all_curves_have_ended_adds_nothing() -> None:
     run = searches_peers.Run(CURVES[:2], np.array([[0.0], [1.0]]), 9, 0)
     for arm in (0, 1):
