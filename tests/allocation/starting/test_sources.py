@@ -38,7 +38,7 @@ def store(tmp_path: Path) -> Path:
     """Two arms with curves, one that failed, one retired by request, one that was never opened."""
     path = tmp_path / "may.db"
     arms = ["a", "b", "broken", "enough", "never"]
-    given: Any = {"direction": "minimize", "policy": "round-robin", "max_arms": 4, "retries": 2}
+    given: Any = {"direction": "minimize", "policy": "round-robin", "retries": 2}
     with Allocator(arms, budget=12, store=path, warm_start={"a": [0.9]}, **given) as allocator:
         allocator.retire("never", "not needed")
         for pull in allocator:
