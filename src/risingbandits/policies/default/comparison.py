@@ -24,11 +24,11 @@ def look(state: Any, t: int) -> None:
     """Find the incumbent and how far arms lie apart, as of round t.
 
     The spread is the root mean square of how far open arms are from the incumbent at equal resource, less what noise
-    explains; the span counts as one more arm.
+    explains; what is believed before any arm is seen counts as one more arm.
     """
     plan = state.plan
     crown(state, plan, surest(state, None))
-    squares = plan["span"][0] ** 2
+    squares = (state.numbers["apart"][0] * plan["length"][0]) ** 2
     for place in range(plan["opened"][0]):
         arm = state.order[place]
         if arm != plan["incumbent"][0]:

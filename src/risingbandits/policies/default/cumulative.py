@@ -22,9 +22,6 @@ from risingbandits.policies.explanation import Moment
 from risingbandits.policies.settings import number, one_of
 
 _FIRST_ARMS = 2  # opened before anything is decided
-_PRIOR = 2.0  # log odds for each e-fold of pulls per arm
-_AHEAD = 4.0  # times the rounds so far: what is planned for if the horizon is not known
-_NOTHING = 0.04  # a first reward below this is looked at again: many scores start at 0, then jump
 _DEAD = 0.25  # share of the rounds that an arm gets, one after another, while all rewards are the same
 _LEAST_DEVIATION = 0.1  # of a belief: no two tasks are the same
 _RANDOM = 5  # every so many arms, one is opened at random, in case earlier runs or configs mislead
@@ -84,13 +81,22 @@ def update(state: Any, t: int, arm: int, reward: float, rng: Rng) -> None:
 @rare_kernel
 def _end_batch(state: Any, t: int, arm: int, n: int, due: bool) -> None:
     seen.look(state)
-    if due:
+    tested = due and _is_open(state)
+    if tested:
         _test(state, arm, n)
     comparison.look(state, t)
-    if due:  # what comparison expects until the next test: the arm keeps its distance
+    if tested:  # what comparison expects until the next test: the arm keeps its distance
         state.arms["shared"][arm] = comparison.ahead(state, state.plan, arm)
+    if due:
         state.arms["test"][arm] = 2 * n
     _decide(state, t)
+
+
+@kernel
+def _is_open(state: Any) -> bool:
+    """Whether the back-test may still decide which forecast is believed."""
+    prior, most = _prior(state, 0), state.numbers["most"][0]
+    return state.bounded and state.horizon > 0.0 and -most <= prior < most
 
 
 @rare_kernel
@@ -117,14 +123,18 @@ def log_odds(state: Any, t: int) -> float:
     If the horizon is not known, the back-test counts as if comparison had always been right.
     """
     plan, most = state.plan, state.numbers["most"][0]
-    if state.horizon > 0.0:
-        alike = state.numbers["alike"][0] ** 2
-        evidence = 0.5 * plan["tests"][0] * math.log((plan["shared"][0] + alike) / (plan["own"][0] + alike))
-        rounds = state.horizon
-    else:
-        evidence = -most
-        rounds = _AHEAD * t
-    return _PRIOR * math.log(rounds / (state.order.shape[0] * state.patience)) + min(most, max(-most, evidence))
+    if state.horizon <= 0.0:
+        return _prior(state, t) - most
+    alike = state.numbers["alike"][0] ** 2
+    evidence = 0.5 * plan["tests"][0] * math.log((plan["shared"][0] + alike) / (plan["own"][0] + alike))
+    return _prior(state, t) + min(most, max(-most, evidence))
+
+
+@kernel
+def _prior(state: Any, t: int) -> float:
+    """Log odds for extrapolation by the rounds per arm."""
+    rounds = state.horizon if state.horizon > 0.0 else t + extrapolation.remaining(state, t)
+    return state.numbers["prior"][0] * math.log(max(1.0, rounds) / (state.order.shape[0] * state.patience))
 
 
 @rare_kernel
@@ -141,8 +151,8 @@ def _decide(state: Any, t: int) -> None:
         plan["next"][0] = _unmoved(state)
         return
     newest = state.order[opened - 1]
-    if state.bounded and state.counts[newest] == 1 and seen.level(state, newest, 1) < _NOTHING:
-        plan["next"][0], plan["until"][0] = newest, 2
+    if state.bounded and state.counts[newest] == 1 and _is_nothing(state, seen.level(state, newest, 1)):
+        plan["next"][0], plan["until"][0] = newest, 2  # many scores start at 0, then jump
         return
     plan["next"][0] = _shallow(state)
     if plan["next"][0] != _NOBODY_FORCED:
@@ -157,6 +167,12 @@ def _decide(state: Any, t: int) -> None:
     plan["next"][0] = arm
     if arm != seen.OPEN:
         plan["until"][0] = extrapolation.next_point(state.counts[arm])
+
+
+@kernel
+def _is_nothing(state: Any, level: float) -> bool:
+    """Whether a level is as good as the lower end of the range."""
+    return level - state.plan["low"][0] < state.numbers["alike"][0] * state.plan["length"][0]
 
 
 @kernel

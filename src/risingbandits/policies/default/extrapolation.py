@@ -99,14 +99,31 @@ def next_point(n: int) -> int:
 # -- the posterior of one arm ------------------------------------------------------------------------------------------
 
 
+@kernel
+def _stray(state: Any) -> float:
+    """How far the first reward of a curve strays from the shapes."""
+    return state.numbers["stray"][0] * state.plan["length"][0]
+
+
+@kernel
+def variance(state: Any) -> float:
+    """The variance of a first reward around the shapes: noise, and how far curves stray."""
+    return state.plan["noise"][0] + _stray(state) ** 2
+
+
+@kernel
+def _varies_otherwise(state: Any, arm: int) -> bool:
+    """Whether rewards are believed to vary otherwise than when the batches of the arm were weighed."""
+    known, now = state.arms["variance"][arm], variance(state)
+    return not now / _CHANGED <= known <= now * _CHANGED
+
+
 @rare_kernel
 def learn(state: Any, arm: int) -> None:
     """Take in the batches that are over; all of them anew if rewards are believed to vary otherwise than before."""
-    arms, plan = state.arms, state.plan
-    stray = state.numbers["stray"][0] * plan["length"][0]
-    variance = plan["noise"][0] + stray * stray
-    if not variance / _CHANGED <= arms["variance"][arm] <= variance * _CHANGED:
-        arms["variance"][arm] = variance
+    arms = state.arms
+    if _varies_otherwise(state, arm):
+        arms["variance"][arm] = variance(state)
         arms["drawn"][arm] = 0
         arms["weight"][arm] = arms["weighted"][arm] = 0.0
         for k in range(state.moments.shape[1]):
@@ -115,15 +132,16 @@ def learn(state: Any, arm: int) -> None:
     known = arms["drawn"][arm]
     n = next_point(known)
     while n <= state.counts[arm]:
-        _add_batch(state, arm, known, n, stray)
+        _add_batch(state, arm, known, n)
         known = n
         n = next_point(n)
     arms["drawn"][arm] = known
 
 
 @rare_kernel
-def _add_batch(state: Any, arm: int, known: int, n: int, stray: float) -> None:
+def _add_batch(state: Any, arm: int, known: int, n: int) -> None:
     """Pulls known + 1 .. n."""
+    stray = _stray(state)
     pulls = float(n - known)
     x = known + 0.5 * (pulls + 1.0)
     y = (seen.total(state, arm, n) - seen.total(state, arm, known)) / pulls - state.plan["low"][0]
@@ -367,13 +385,15 @@ def choose(state: Any, t: int) -> int:
     """The started arm that may bring most, after all bounds that are out of date were taken again.
 
     Bounds fall as the rounds run out, so one that is a little old is too high at worst: only that of the chosen arm has
-    to be fresh.
+    to be fresh. That holds only while rewards are believed to vary as they did: a line drawn with too little noise may
+    rule out an arm for good.
     """
     rounds = remaining(state, t)
     arms = state.arms
     for place in range(state.plan["opened"][0]):
         arm = state.order[place]
-        if arms["left"][arm] < rounds or state.counts[arm] >= next_point(arms["drawn"][arm]):
+        grown = state.counts[arm] >= next_point(arms["drawn"][arm])
+        if grown or arms["left"][arm] < rounds or _varies_otherwise(state, arm):
             take_bound(state, arm, rounds)
     arm = pick(state, state.plan, rounds, None)
     while rounds <= _FRESH * arms["left"][arm]:

@@ -21,6 +21,7 @@ OPEN = NOBODY = -1
 #: They are fields of the state, so that a rule can be played without one of them.
 NUMBERS: dict[str, float] = {
     # comparison
+    "apart": 0.15,  # of the range: how far apart arms are believed to be before any is seen, with the weight of one
     "behind": 0.6,  # spreads that an arm without pulls is believed to end behind the incumbent
     "drift": 0.5,  # spreads that an arm may still move after its first pull; after n pulls an n-th of it
     "chance": 1.0 / 3.0,  # with m open arms, what an unopened one may bring counts chance / m
@@ -36,7 +37,8 @@ NUMBERS: dict[str, float] = {
     "sunk": 3.0,  # weight of what exploring has cost
     "stray": 0.005,  # of the range: how far curves stray from the shapes, times the square root of the pulls
     # back-test
-    "alike": 0.1,  # of the range: errors of forecasts below this are all alike
+    "prior": 2.0,  # log odds for each e-fold of rounds per arm
+    "alike": 0.05,  # of the range: errors of forecasts below this are all alike, and first rewards next to nothing
     "most": 4.0,  # most log odds that the back-test counts
     "floor": 0.02,  # share of the rounds with which all arms are tried before any is judged, ...
     "deep": 8.0,  # ... with at most so many pulls each, ...
