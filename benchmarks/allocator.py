@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from risingbandits import Allocator
+from risingbandits import Allocator, Execution
 from risingbandits.allocation.ledger import Ledger
 from risingbandits.allocation.snapshot import fold, pack
 from risingbandits.policies import CommitUCB
@@ -76,7 +76,7 @@ def bare_commits(folder: Path, seconds: float) -> float:
 
 
 def with_allocator(store: str | None, seconds: float, durability: str = "process") -> float:
-    with Allocator(ARMS, BUDGET, store=store, durability=durability) as allocator:
+    with Allocator(ARMS, BUDGET, store=store, execution=Execution(durability=durability)) as allocator:
         return median_us(pair(allocator), seconds)
 
 

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from risingbandits.allocation import Allocator, Budget
+from risingbandits.allocation import Allocator, Budget, Execution
 from risingbandits.lab.benchmark.curve_tasks import CurveTask
 from risingbandits.lab.benchmark.suite import load_tasks
 from risingbandits.policies import objective_names
@@ -105,7 +105,7 @@ def allocator(costs: str) -> Callable[[Setup], Played]:
             Budget(cost=setup.budget),
             objective=setup.objective,
             max_pulls=setup.longest,
-            costs=costs,
+            execution=Execution(costs=costs),
             seed=setup.seed,
         ) as made:
             earned = 0.0

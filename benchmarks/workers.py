@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from risingbandits.allocation import Allocator, NoArmAvailable, Pull
+from risingbandits.allocation import Allocator, Execution, NoArmAvailable, Pull
 from risingbandits.lab.benchmark.curve_tasks import CurveTask
 from risingbandits.lab.benchmark.suite import load_tasks
 from risingbandits.policies import objective_names
@@ -48,7 +48,9 @@ def play(task: CurveTask, objective: str, pulls: int, workers: int, rule: str, d
     longest = None if objective == "cumulative" else task.length
     rng = np.random.default_rng([seed, workers])
     earned = 0.0
-    with Allocator(names, pulls, objective=objective, parallel=rule, max_pulls=longest, seed=seed) as allocator:
+    with Allocator(
+        names, pulls, objective=objective, execution=Execution(parallel=rule), max_pulls=longest, seed=seed
+    ) as allocator:
         for pull in simulated(allocator, workers, durations, rng):
             reward = float(observed[int(pull.arm), min(pull.n, observed.shape[1]) - 1])
             earned += reward

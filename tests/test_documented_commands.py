@@ -16,6 +16,7 @@ import pytest
 from code_blocks import PAGES, ROOT, SHELL, Block, all_blocks
 from forked_commands import ForkedCommands, forked_commands
 from risingbandits import Allocator
+from risingbandits.allocation.settings import as_arguments
 from short_commands import short, write_inputs
 
 PROGRAMS = ("risingbandits", "python", "make", "pip", "ray", "sbatch", "srun", "kubectl", "ssh")
@@ -94,7 +95,7 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for pull in allocator:
             allocator.tell(pull, 0.5)
     settings: dict[str, Any] = {"reward_range": (0, 1), "reclaim": False}
-    with Allocator(["small", "large"], budget=60, store=folder / "run2.db", **settings) as allocator:
+    with Allocator(["small", "large"], budget=60, store=folder / "run2.db", **as_arguments(settings)) as allocator:
         allocator.ask()
         allocator.tell(allocator.ask(), 0.5)  # type: ignore[arg-type]
     run(["risingbandits", "run", "plan.toml"], folder)

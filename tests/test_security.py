@@ -80,7 +80,7 @@ def test_no_text_is_run_as_code_and_no_shell_is_started_unasked() -> None:
 @pytest.mark.parametrize("command", [["status", "--events"], ["status"], ["store", "check"]], ids=" ".join)
 def test_a_reason_from_elsewhere_does_not_steer_the_terminal(command: list[str], tmp_path: Path) -> None:
     steering = "\x1b[2J\x1b]0;title\x07\x9b31m\r"
-    with rb.Allocator(["a", "b"], budget=6, retries=1, store=tmp_path / "run.db") as allocator:
+    with rb.Allocator(["a", "b"], budget=6, execution=rb.Execution(retries=1), store=tmp_path / "run.db") as allocator:
         pull = allocator.ask()
         assert pull is not None
         allocator.fail(pull, f"began {steering}ended")

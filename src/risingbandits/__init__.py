@@ -32,7 +32,7 @@ from risingbandits._version import __version__
 if TYPE_CHECKING:
     from risingbandits import allocation, integrations, lab, logs, policies, problems, testing
     from risingbandits._core.errors import RisingBanditsError
-    from risingbandits.allocation import Allocator, Budget, NoArmAvailable, Pull
+    from risingbandits.allocation import Allocator, Budget, Execution, NoArmAvailable, Pull
     from risingbandits.allocation.recordings import load_curves
     from risingbandits.logs.replay import replay
     from risingbandits.policies import Objective, Policy, get_policy, policy_names
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Allocator",
     "Budget",
+    "Execution",
     "NoArmAvailable",
     "Objective",
     "Policy",
@@ -69,7 +70,7 @@ __all__ = [
 _PACKAGES = ("allocation", "integrations", "lab", "logs", "policies", "problems", "testing")
 _MODULES = {
     "_core.errors": ("RisingBanditsError",),
-    "allocation": ("Allocator", "Budget", "NoArmAvailable", "Pull"),
+    "allocation": ("Allocator", "Budget", "Execution", "NoArmAvailable", "Pull"),
     "allocation.recordings": ("load_curves",),
     "policies": ("Objective", "Policy", "get_policy", "policy_names"),
     "problems": ("RisingBandit", "get_problem", "problem_names"),

@@ -14,7 +14,17 @@ import numpy as np
 import pytest
 
 from programs import PATIENCE
-from risingbandits import Allocator, Budget, NoArmAvailable, Pull, RisingBanditsError, get_policy, policy_names
+from risingbandits import (
+    Allocator,
+    Budget,
+    Execution,
+    NoArmAvailable,
+    Pull,
+    RisingBanditsError,
+    get_policy,
+    policy_names,
+)
+from risingbandits.allocation.settings import as_arguments
 from risingbandits.allocation.stores.memory import MemoryStore
 from risingbandits.policies import CommitUCB, EpsilonGreedy
 
@@ -54,7 +64,7 @@ def test_a_resumed_run_decides_like_an_uninterrupted_one(name: str, place: str) 
     rng = np.random.default_rng(3)
     plain = [(pull.arm, pull.n) for pull in _play(Allocator(["a", "b", "c"], 60, policy=name, seed=5))]
     resumed = []
-    allocator = Allocator(["a", "b", "c"], 60, policy=name, seed=5, store=place, retries=99)
+    allocator = Allocator(["a", "b", "c"], 60, policy=name, seed=5, store=place, execution=Execution(retries=99))
     while (pull := allocator.ask()) is not None:
         event = rng.integers(4)
         if event == 0:
@@ -165,7 +175,7 @@ def test_tells_late_twice_and_out_of_order() -> None:
 
 
 def test_a_failed_pull_is_asked_for_again() -> None:
-    allocator = Allocator(["a", "b"], 10, retries=2)
+    allocator = Allocator(["a", "b"], 10, execution=Execution(retries=2))
     pull = asked(allocator)
     allocator.fail(pull, "out of memory")
     again = asked(allocator)
@@ -190,7 +200,7 @@ def test_a_failed_pull_comes_first_whatever_the_policy_would_draw() -> None:
 
 def test_late_tells() -> None:
     now = [0.0]
-    allocator = Allocator(["a", "b"], 10, store=MemoryStore(clock=lambda: now[0]), lease=10.0)
+    allocator = Allocator(["a", "b"], 10, store=MemoryStore(clock=lambda: now[0]), execution=Execution(lease=10.0))
     pull = asked(allocator)
     now[0] = 9.9
     assert asked(allocator).arm != pull.arm
@@ -217,7 +227,7 @@ def test_a_late_tell_cannot_overdraw_the_budget() -> None:
 
 def test_renewed_leases_last() -> None:
     now = [0.0]
-    allocator = Allocator(["a"], 10, store=MemoryStore(clock=lambda: now[0]), lease=10.0)
+    allocator = Allocator(["a"], 10, store=MemoryStore(clock=lambda: now[0]), execution=Execution(lease=10.0))
     pull = asked(allocator)
     for now[0] in (9.0, 18.0, 27.0):
         assert allocator.renew(pull)
@@ -263,7 +273,7 @@ def test_a_budget_in_cost_is_kept() -> None:
 
 
 def test_the_horizon_follows_the_costs() -> None:
-    allocator = Allocator(["a", "b"], Budget(cost=100.0), costs="ignore")
+    allocator = Allocator(["a", "b"], Budget(cost=100.0), execution=Execution(costs="ignore"))
     for i in range(50):
         allocator.tell(asked(allocator), 0.5, cost=0.5 if i < 20 else 2.0)
     policy = allocator.ledger.policy
@@ -362,7 +372,7 @@ def test_wrong_settings_leave_nothing_behind(tmp_path: Path) -> None:
         {"max_pulls": {"z": 3}},
     ):
         with pytest.raises(RisingBanditsError):
-            Allocator(**{"arms": ["a", "b"], "budget": 10, "store": tmp_path / "x.db", **change})  # type: ignore[arg-type]
+            Allocator(**as_arguments({"arms": ["a", "b"], "budget": 10, "store": tmp_path / "x.db", **change}))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -423,7 +433,7 @@ def test_asyncio() -> None:
 
 def test_logging(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.DEBUG, logger="risingbandits"):
-        allocator = Allocator(["a"], 3, retries=1)
+        allocator = Allocator(["a"], 3, execution=Execution(retries=1))
         pull = asked(allocator)
         allocator.tell(pull, 0.5)
         allocator.fail(asked(allocator), "no disk")

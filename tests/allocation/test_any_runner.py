@@ -11,7 +11,7 @@ import pytest
 
 from any_runner import a_command, a_function_that_makes_one, a_process, an_object, take_turns
 from chain_arm import Chain, UnsavedChain, expected
-from risingbandits import Allocator, Pull, RisingBanditsError
+from risingbandits import Allocator, Execution, Pull, RisingBanditsError
 from risingbandits.allocation.arms.base import Outcome
 from risingbandits.allocation.arms.checkpointed import Checkpointed
 
@@ -161,7 +161,7 @@ def test_the_lease_of_the_store_holds_for_whoever_goes_on(tmp_path: Path) -> Non
     """A plan has another default than `Allocator`; that must not keep one from what the other has begun."""
     store = tmp_path / "run.db"
     Allocator(["a", "b"], 10, store=store).close()
-    with Allocator(["a", "b"], 10, store=store, lease=60.0) as allocator:
+    with Allocator(["a", "b"], 10, store=store, execution=Execution(lease=60.0)) as allocator:
         assert allocator.settings.lease == 3600.0
 
 
@@ -202,6 +202,6 @@ def test_retired_arms_can_be_tried_again_as_the_message_says(tmp_path: Path) -> 
     ):
         allocator.run(progress=False)
     works[0] = True
-    with Allocator({"a": arm}, 4, store=store, retries=6) as allocator:
+    with Allocator({"a": arm}, 4, store=store, execution=Execution(retries=6)) as allocator:
         allocator.run(progress=False)
         assert allocator.spent == 4

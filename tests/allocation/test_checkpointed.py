@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chain_arm import Chain, UnsavedChain, expected
-from risingbandits import Allocator
+from risingbandits import Allocator, Execution
 from risingbandits._core.errors import RisingBanditsError
 from risingbandits.allocation.arms.base import Outcome
 from risingbandits.allocation.arms.checkpointed import Checkpointed
@@ -44,7 +44,7 @@ class Counted:
     """One arm of an allocator in memory, whose pulls are made by any number of processes, one after another."""
 
     def __init__(self, name: str = "a") -> None:
-        self.allocator = Allocator([name], 1000, policy="round-robin", retries=1000)
+        self.allocator = Allocator([name], 1000, policy="round-robin", execution=Execution(retries=1000))
         self.identity = self.allocator.store.identity()
 
     def ask(self) -> Pull:

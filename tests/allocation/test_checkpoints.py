@@ -14,6 +14,7 @@ import pytest
 from risingbandits import Allocator, Pull, RisingBanditsError
 from risingbandits.allocation.arms.checkpointed import Checkpointed
 from risingbandits.allocation.pull import CannotGoOn
+from risingbandits.allocation.settings import as_arguments
 from risingbandits.allocation.status.status import standing
 
 OVERFITS = [0.1, 0.5, 0.9, 0.4, 0.3, 0.2]
@@ -40,7 +41,7 @@ class Counter:
 
 def begin(folder: Path, arm: Any = Counter, budget: int = 5, **settings: Any) -> Allocator:
     settings = {"policy": "round-robin", "objective": "best-arm", **settings}
-    return Allocator({"a": arm}, budget, store=folder / "run.db", **settings)
+    return Allocator({"a": arm}, budget, store=folder / "run.db", **as_arguments(settings))
 
 
 def files(folder: Path) -> list[str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from programs import PATIENCE, program
-from risingbandits import Allocator, Budget, NoArmAvailable
+from risingbandits import Allocator, Budget, Execution, NoArmAvailable
 from risingbandits._core import platform
 from risingbandits.allocation.stores import sqlite
 from risingbandits.allocation.stores.memory import MemoryStore
@@ -18,8 +18,8 @@ _REAL = time.time
 
 ASKER = """
 import sys, time
-from risingbandits import Allocator
-pull = Allocator(["a"], 10, store=sys.argv[1], lease=float(sys.argv[2]), reclaim=False).ask()
+from risingbandits import Allocator, Execution
+pull = Allocator(["a"], 10, store=sys.argv[1], execution=Execution(lease=float(sys.argv[2]), reclaim=False)).ask()
 print(pull.id, flush=True)
 """
 
@@ -81,7 +81,7 @@ def test_after_the_machine_was_started_with_an_earlier_clock_too(
 def test_a_clock_that_is_ahead_does_not_take_a_pull_from_a_live_worker(
     place: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with Allocator(["a"], 10, store=place, lease=600.0) as there:
+    with Allocator(["a"], 10, store=place, execution=Execution(lease=600.0)) as there:
         pull = there.ask()
         assert pull is not None
         set_clock(monkeypatch, 86_400.0)

@@ -188,8 +188,8 @@ def test_settings_are_under_the_first_checksum(tmp_path: Path) -> None:
 
 KILLED = """
 import os, sys
-from risingbandits import Allocator
-allocator = Allocator(["a", "b", "c"], 1000, store=sys.argv[1], durability=sys.argv[2])
+from risingbandits import Allocator, Execution
+allocator = Allocator(["a", "b", "c"], 1000, store=sys.argv[1], execution=Execution(durability=sys.argv[2]))
 for _ in range(200):
     pull = allocator.ask()
     allocator.tell(pull, 0.5)

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from programs import until
-from risingbandits import Allocator
+from risingbandits import Allocator, Execution
 from risingbandits._core.platform import locked
 from risingbandits._core.processes import begun, ended
 from risingbandits.allocation import Outcome, Pull, open_reader
@@ -259,7 +259,7 @@ def test_an_arm_in_use_is_not_blamed(jobs: int) -> None:
             raise ArmInUse("not now.")
         return 0.5
 
-    allocator = Allocator({"a": busy}, 1, retries=1)
+    allocator = Allocator({"a": busy}, 1, execution=Execution(retries=1))
     allocator.run(jobs=jobs, progress=False)
     assert [pull.n for pull in tries] == [1] * 5
     assert allocator.rewards("a") == [0.5]

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from programs import until
-from risingbandits import Allocator, Budget, Pull, RisingBanditsError
+from risingbandits import Allocator, Budget, Execution, Pull, RisingBanditsError
 from risingbandits.allocation import Outcome, as_arm
 
 
@@ -125,7 +125,7 @@ def test_long_pulls_keep_their_lease() -> None:
         until(lambda: allocator.ledger.in_flight[pull.id].deadline > first)
         return 0.5
 
-    allocator = Allocator({"a": long}, 1, lease=3.0, retries=1)
+    allocator = Allocator({"a": long}, 1, execution=Execution(lease=3.0, retries=1))
     allocator.run(jobs=2, progress=False)
     assert [pull.attempt for pull in calls] == [1]
     assert allocator.rewards("a") == [0.5]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from risingbandits import Allocator, NoArmAvailable, RisingBanditsError
+from risingbandits import Allocator, Execution, NoArmAvailable, RisingBanditsError
 from risingbandits.allocation.pull import Pull
 
 
@@ -35,7 +35,7 @@ def test_a_run_is_not_over_while_a_pull_is_in_flight() -> None:
 
 
 def test_a_pull_that_succeeds_ends_the_row_of_failures() -> None:
-    allocator = Allocator(["a"], 10, retries=2)
+    allocator = Allocator(["a"], 10, execution=Execution(retries=2))
     for _ in range(3):
         allocator.fail(asked(allocator), "out of memory")
         allocator.tell(asked(allocator), 0.5)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from test_command import done, sh
 
-from risingbandits import Allocator, Budget, Pull
+from risingbandits import Allocator, Budget, Execution, Pull
 from risingbandits.allocation import Outcome
 from risingbandits.allocation.ledger import Ledger
 from risingbandits.allocation.snapshot import fold, load_ledger, pack, unpack
@@ -87,7 +87,7 @@ def test_a_loop_says_so() -> None:
 
 @pytest.mark.parametrize("budget", [Budget(pulls=10), Budget(cost=10.0), Budget(seconds=10.0)])
 def test_the_pull_that_finds_the_end_costs_nothing(budget: Budget) -> None:
-    allocator = Allocator(["a", "b"], budget, policy="round-robin", retries=1, order="given")
+    allocator = Allocator(["a", "b"], budget, policy="round-robin", execution=Execution(retries=1), order="given")
     first = allocator.ask()
     assert first is not None
     assert allocator.tell(first, cost=3.0, finished=True)
@@ -102,7 +102,7 @@ def test_the_pull_that_finds_the_end_costs_nothing(budget: Budget) -> None:
 
 
 def test_a_pull_whose_lease_has_ended_may_still_find_the_end() -> None:
-    allocator = Allocator(["a"], 10, lease=1e-9)
+    allocator = Allocator(["a"], 10, execution=Execution(lease=1e-9))
     late = allocator.ask()
     again = allocator.ask()
     assert late is not None
@@ -215,7 +215,7 @@ def test_events_and_snapshots_have_it(tmp_path: Path) -> None:
 
 def test_a_kill_before_the_event_only_repeats_the_pull(tmp_path: Path) -> None:
     store = tmp_path / "run.db"
-    with Allocator(["a"], 10, store=store, reclaim=False, lease=1e-9) as allocator:
+    with Allocator(["a"], 10, store=store, execution=Execution(reclaim=False, lease=1e-9)) as allocator:
         pull = allocator.ask()
         assert pull is not None
         allocator.tell(pull, 0.5)

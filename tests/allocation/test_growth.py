@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from risingbandits import Allocator, Budget, NoArmAvailable, Pull, RisingBanditsError
+from risingbandits import Allocator, Budget, Execution, NoArmAvailable, Pull, RisingBanditsError
 from risingbandits.allocation import Event, open_reader
 from risingbandits.allocation.growth import declared_by, said
-from risingbandits.allocation.settings import Settings
+from risingbandits.allocation.settings import Settings, as_arguments
 from risingbandits.allocation.snapshot import pack, unpack
 from risingbandits.allocation.starting.earlier_runs import store_task
 from risingbandits.allocation.status.status import standing
@@ -228,7 +228,7 @@ def test_arms_in_another_order_are_the_same(tmp_path: Path) -> None:
 )
 def test_what_cannot_be_taken_over_is_named(given: dict[str, Any], complaint: str, tmp_path: Path) -> None:
     settings: dict[str, Any] = {"arms": ["a", "b", "c"], "budget": 9, "store": tmp_path / "run.db"}
-    with Allocator(**settings, policy="round-robin") as allocator:
+    with Allocator(**as_arguments(settings), policy="round-robin") as allocator:
         for reward in (0.5, 0.75):
             pull = allocator.ask()
             assert pull is not None
@@ -236,7 +236,7 @@ def test_what_cannot_be_taken_over_is_named(given: dict[str, Any], complaint: st
         assert allocator.ask() is not None
         last = allocator.store.last_id()
         with pytest.raises(RisingBanditsError, match=f"run.db holds another allocation: {complaint}"):
-            Allocator(**{**settings, **given}, policy="round-robin")
+            Allocator(**as_arguments({**settings, **given}), policy="round-robin")
         if "arms" not in given:
             about = "|".join(["what can be extended", *given])
             with pytest.raises(RisingBanditsError, match=about):
@@ -281,7 +281,7 @@ def spend_half(allocator: Allocator) -> list[str]:
 
 
 def test_more_retries_give_arms_that_failed_another_try() -> None:
-    allocator = Allocator(["a", "b"], 10, retries=1, policy="round-robin")
+    allocator = Allocator(["a", "b"], 10, execution=Execution(retries=1), policy="round-robin")
     allocator.retire("b", "failed elsewhere, says the user")
     pull = allocator.ask()
     assert pull is not None
@@ -298,7 +298,7 @@ def test_more_retries_give_arms_that_failed_another_try() -> None:
 
 
 def test_an_arm_that_failed_too_often_is_tried_again_even_after_a_late_reward() -> None:
-    allocator = Allocator(["a"], 10, retries=1)
+    allocator = Allocator(["a"], 10, execution=Execution(retries=1))
     pull = allocator.ask()
     assert pull is not None
     allocator.fail(pull, "no answer")

@@ -13,6 +13,7 @@ from risingbandits import Allocator, RisingBanditsError
 from risingbandits.allocation import open_reader
 from risingbandits.allocation.commands.matrix import MOST_ARMS, read_matrix
 from risingbandits.allocation.commands.plan_file import Plan, read_plan
+from risingbandits.allocation.settings import as_arguments
 from risingbandits.cli import run
 
 HEAD = 'budget = 12\n[defaults]\ncommand = ["echo", "--lr={lr}", "{width}", "{n}"]\n'
@@ -148,10 +149,10 @@ def test_a_prior_reads_the_values(tmp_path: Path, capsys: pytest.CaptureFixture[
     (tmp_path / "first.toml").write_text(head.replace("{more}", "") + matrix.replace("{values}", "[1, 2, 3, 4, 6, 8]"))
     assert run(["run", str(tmp_path / "first.toml")]) == 0
     second = read(tmp_path, head.replace("{more}", 'prior = "first.db"') + matrix.replace("{values}", "[5, 7]"))
-    with Allocator([arm.name for arm in second.arms], 12, **second.settings) as allocator:
+    with Allocator([arm.name for arm in second.arms], 12, **as_arguments(second.settings)) as allocator:
         prior = allocator.settings.prior
     assert prior is not None
-    assert [prior.of(arm.name).source for arm in second.arms] == ["settings", "settings"]
+    assert [prior.of(arm.name).source for arm in second.arms] == ["configs", "configs"]
     assert prior.of("width=7").mean > prior.of("width=5").mean
     capsys.readouterr()
 

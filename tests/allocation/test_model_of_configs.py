@@ -13,6 +13,7 @@ import pytest
 from risingbandits import Allocator, Budget, NoArmAvailable, Pull
 from risingbandits.allocation import Belief, Prior
 from risingbandits.allocation.ledger import Ledger
+from risingbandits.allocation.settings import as_arguments
 from risingbandits.allocation.snapshot import pack, unpack
 from risingbandits.policies import Auto
 
@@ -26,7 +27,7 @@ def value(arm: str, n: int) -> float:
 
 def allocator(store: Any = None, **given: Any) -> Allocator:
     known: dict[str, Any] = {"budget": 200, "configs": ARMS, "seed": 2}
-    return Allocator(list(ARMS), store=store, **{**known, **given})
+    return Allocator(list(ARMS), store=store, **as_arguments({**known, **given}))
 
 
 def play(run: Allocator, pulls: int) -> list[str]:

@@ -13,6 +13,7 @@ from risingbandits import RisingBanditsError
 from risingbandits.allocation import Allocator, Budget
 from risingbandits.allocation.commands.placeholders import PLACEHOLDERS, check_placeholders, expand
 from risingbandits.allocation.commands.plan_file import Plan, read_plan
+from risingbandits.allocation.settings import as_arguments
 from risingbandits.cli.run_plan import plan_allocator
 
 ARM = '[[arms]]\nname = "a"\ncommand = ["true"]\n'
@@ -116,7 +117,7 @@ def test_what_only_python_could_say_once(tmp_path: Path) -> None:
         "max_pulls": {"a": 3},
         "warm_start": {"a": [0.5, 1.0]},
     }
-    assert Allocator(["a"], plan.budget, **plan.settings).settings.max_pulls == {"a": 3}
+    assert Allocator(["a"], plan.budget, **as_arguments(plan.settings)).settings.max_pulls == {"a": 3}
 
 
 def test_a_prior_is_relative_to_the_plan_and_arms_say_what_they_are(tmp_path: Path) -> None:

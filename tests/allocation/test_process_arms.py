@@ -14,7 +14,7 @@ import pytest
 
 from chain_arm import Chain, UnsavedChain, expected
 from programs import program, until
-from risingbandits import Allocator, RisingBanditsError
+from risingbandits import Allocator, Execution, RisingBanditsError
 from risingbandits.allocation import Outcome, ProcessArms, open_reader
 from risingbandits.allocation.pull import Pull
 
@@ -100,7 +100,7 @@ class Unsendable(Exception): ...
 
 
 def test_what_a_learner_raises_is_heard_here() -> None:
-    with Allocator({"a": Odd}, 1, retries=5) as allocator:
+    with Allocator({"a": Odd}, 1, execution=Execution(retries=5)) as allocator:
         allocator.run(progress=False, backend="processes")
         failed = [event.text for event in allocator.store.events() if event.kind == "fail"]
         assert allocator.ledger.arm("a").cost == 2.0
@@ -172,7 +172,7 @@ def test_bad_arguments(tmp_path: Path) -> None:
     ]
     for arms, settings, said in cases:
         with (
-            Allocator(arms, 1, retries=1) as allocator,
+            Allocator(arms, 1, execution=Execution(retries=1)) as allocator,
             pytest.raises(RisingBanditsError, match=said),
         ):
             allocator.run(progress=False, **settings)

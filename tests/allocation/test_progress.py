@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from risingbandits import Allocator, Budget, Pull
+from risingbandits import Allocator, Budget, Execution, Pull
 from risingbandits.allocation.arms.display import _Lines
 from risingbandits.allocation.arms.pace import Pace
 from risingbandits.allocation.events import Event
@@ -182,7 +182,7 @@ def test_the_pace_of_a_run_counts_no_failed_pulls() -> None:
         return 0.5
 
     store = MemoryStore(clock=lambda: float(next(times)))
-    allocator = Allocator({"a": arm}, 4, store=store, reclaim=False)
+    allocator = Allocator({"a": arm}, 4, store=store, execution=Execution(reclaim=False))
     pace = Pace(store)
     allocator.run(progress=False)
     assert pace.seconds() is None
@@ -244,8 +244,9 @@ def round_robin(store: Path) -> Allocator:
 def ask_and_die(store: Path, pulls: int = 1, reclaim: bool = True) -> None:
     """A process of its own asks for pulls and ends without a word."""
     code = (
-        "import os, sys; from risingbandits import Allocator\n"
-        f"allocator = Allocator(['a', 'b', 'c'], 8, store=sys.argv[1], policy='round-robin', reclaim={reclaim})\n"
+        "import os, sys; from risingbandits import Allocator, Execution\n"
+        f"rules = dict(policy='round-robin', execution=Execution(reclaim={reclaim}))\n"
+        "allocator = Allocator(['a', 'b', 'c'], 8, store=sys.argv[1], **rules)\n"
         f"assert None not in [allocator.ask() for _ in range({pulls})]; os._exit(0)"
     )
     subprocess.run([sys.executable, "-c", code, str(store)], check=True)

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from risingbandits import Allocator, Pull, RisingBanditsError
+from risingbandits import Allocator, Execution, Pull, RisingBanditsError
 from risingbandits.allocation import open_reader
 from risingbandits.allocation.arms.base import ArmInUse
 from risingbandits.allocation.arms.slots import Places
@@ -70,7 +70,7 @@ class Watcher:
 @pytest.mark.parametrize("ends", [False, True])
 def test_one_pull_for_each_place(ends: bool) -> None:
     watcher = Watcher(ends)
-    allocator = Allocator(dict.fromkeys("abcde", watcher), 60, policy="round-robin", retries=1000)
+    allocator = Allocator(dict.fromkeys("abcde", watcher), 60, policy="round-robin", execution=Execution(retries=1000))
     allocator.run(progress=False, slots=SLOTS)
     assert allocator.spent == 60
     assert set(watcher.most) == set(SLOTS)

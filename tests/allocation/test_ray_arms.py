@@ -16,7 +16,7 @@ from test_finished import makers
 
 from chain_arm import Chain, UnsavedChain, expected
 from ray_cluster import Nodes, nodes, ray
-from risingbandits import Allocator
+from risingbandits import Allocator, Execution
 from risingbandits._core.errors import RisingBanditsError
 from risingbandits.allocation.cluster.ray_arms import RayArms
 from risingbandits.allocation.stores.reader import open_reader
@@ -267,7 +267,7 @@ def test_exceptions_of_a_learner_are_failures(tmp_path: Path) -> None:
     def raises(pull: Any) -> float:
         raise ArithmeticError("diverged")
 
-    with Allocator(list("ab"), 6, store=tmp_path / "s.db", retries=2) as allocator:
+    with Allocator(list("ab"), 6, store=tmp_path / "s.db", execution=Execution(retries=2)) as allocator:
         arms = RayArms({"a": lambda: raises, "b": lambda: lambda pull: 0.5})
         with arms:
             allocator.run(progress=False, arms=arms)
@@ -291,7 +291,11 @@ def test_bad_arguments(tmp_path: Path) -> None:
         (RayArms({"a": lambda: Chain("a")}), "folder must be given"),
         (RayArms({"a": lambda: Chain("a")}, tmp_path, resources={"GPU": 8}), "which no node of the cluster has"),
     ]:
-        with arms, Allocator(list("a"), 3, retries=1) as allocator, pytest.raises(RisingBanditsError, match=complaint):
+        with (
+            arms,
+            Allocator(list("a"), 3, execution=Execution(retries=1)) as allocator,
+            pytest.raises(RisingBanditsError, match=complaint),
+        ):
             allocator.run(progress=False, arms=arms)
 
 

@@ -18,7 +18,7 @@ from risingbandits.allocation.commands.plan_file import _PLAN
 from risingbandits.allocation.growth import Given, declared_changes
 from risingbandits.allocation.ledger import Ledger
 from risingbandits.allocation.options import option_classes
-from risingbandits.allocation.settings import Settings, declared_settings
+from risingbandits.allocation.settings import Execution, Settings, declared_settings
 from risingbandits.policies import Auto, GaussianUCB
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -53,17 +53,22 @@ def test_the_constructor_has_the_declared_settings_and_defaults() -> None:
     parameters = dict(inspect.signature(Allocator).parameters)
     for of_this_process in ("store", "on_tell"):  # what no store keeps
         assert parameters.pop(of_this_process).default is None
-    assert set(parameters) == set(declared_settings())
+    execution = inspect.signature(Execution).parameters
+    assert parameters.pop("execution").default == Execution()
+    assert {*parameters, *execution} == set(declared_settings())
     for name, declared in declared_settings().items():
-        default = parameters[name].default
+        default = (parameters.get(name) or execution[name]).default
         expected = None if name == INFERRED else declared.default
         assert (MISSING if default is inspect.Parameter.empty else default) == expected, name
 
 
 def test_the_documentation_of_the_constructor_is_complete_and_names_what_is_allowed() -> None:
-    section = inspect.cleandoc(str(Allocator.__doc__)).partition("Parameters\n----------\n")[2].partition("\n\n")[0]
-    entries = dict(re.findall(r"^(\w+) : (.+)\n    \S", section, re.MULTILINE))
-    assert list(entries) == list(inspect.signature(Allocator).parameters)
+    entries: dict[str, str] = {}
+    for documented in (Allocator, Execution):
+        parts = inspect.cleandoc(str(documented.__doc__)).partition("Parameters\n----------\n")
+        own = dict(re.findall(r"^(\w+) : (.+)\n    \S", parts[2].partition("\n\n")[0], re.MULTILINE))
+        assert list(own) == list(inspect.signature(documented).parameters)
+        entries |= own
     for name, declared in declared_settings().items():
         allowed = getattr(declared.check, "keywords", {}).get("allowed")
         if allowed is not None:

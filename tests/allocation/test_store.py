@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from risingbandits import Allocator, Budget, RisingBanditsError
+from risingbandits import Allocator, Budget, Execution, RisingBanditsError
 from risingbandits.allocation import Event, open_reader
 from risingbandits.allocation.stores._sql import VERSION
 from risingbandits.allocation.stores.base import Store, open_store
@@ -35,7 +35,7 @@ def test_every_commit_waits_for_the_disk_where_power_may_fail(
     durability: str, synchronous: int, tmp_path: Path
 ) -> None:
     """SQLite's words for it: NORMAL (1) and FULL (2), which alone outlives a loss of power in write-ahead mode."""
-    with Allocator(["a"], 10, store=tmp_path / "run.db", durability=durability) as allocator:
+    with Allocator(["a"], 10, store=tmp_path / "run.db", execution=Execution(durability=durability)) as allocator:
         assert allocator.ask() is not None
         store = allocator.store
         assert isinstance(store, SqliteStore)

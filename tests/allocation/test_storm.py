@@ -21,6 +21,7 @@ from crew import Crew, text
 from programs import until
 from reference_events import Events, Row, read_store
 from risingbandits import Allocator, Pull
+from risingbandits.allocation.settings import as_arguments
 from risingbandits.policies import get_policy
 from storm_worker import LEASE, RANGE, Diary, Thread
 
@@ -47,7 +48,7 @@ def survive(place: str, folder: Path, name: str, seed: int, kills: int, stops: i
     policy = get_policy(name)
     rewards: dict[str, Any] = {"direction": "minimize", "reward_range": RANGE}
     rules: dict[str, Any] = {"policy": policy, "parallel": "fill", "order": "given", "seed": seed, "lease": LEASE}
-    Allocator(ARMS, 20, store=place, **rules, **rewards).close()
+    Allocator(ARMS, 20, store=place, **as_arguments({**rules, **rewards})).close()
     crew = Crew(storm_worker.__file__, place, folder, lines=60, seed=seed)
     rng = np.random.default_rng(seed)
     try:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from risingbandits import Allocator
+from risingbandits import Allocator, Execution
 from risingbandits.allocation import open_reader
 from risingbandits.cli import run
 
@@ -68,7 +68,7 @@ def test_a_store_with_other_settings(capsys: pytest.CaptureFixture[str], tmp_pat
 
 def test_a_store_with_an_arm_that_the_plan_does_not_know(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     (tmp_path / "plan.toml").write_text("budget = 4" + ARMS)
-    with Allocator(["a", "b"], 4, store=tmp_path / "plan.db", lease=60.0) as allocator:
+    with Allocator(["a", "b"], 4, store=tmp_path / "plan.db", execution=Execution(lease=60.0)) as allocator:
         allocator.add("c")
     (tmp_path / "plan.db.state").mkdir()
     (tmp_path / "plan.db.state" / ".running").touch()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from programs import PATIENCE, program, until
-from risingbandits import Allocator
+from risingbandits import Allocator, Execution
 from risingbandits.allocation import open_reader
 from risingbandits.cli import run
 
@@ -126,7 +126,9 @@ def test_a_run_at_work_finds_the_command_of_a_new_arm(tmp_path: Path) -> None:
     with program([sys.executable, "-m", "risingbandits", "run", str(plan)]) as process:
         until(lambda: (tmp_path / "plan.db").exists() and bool(in_flight(tmp_path)))
         plan.write_text(f"budget = 6\n{POLICY}{wait}{ARM.format('late', 0.25)}")
-        with Allocator(["a", "late"], 6, policy="round-robin", store=tmp_path / "plan.db", lease=60.0) as other:
+        with Allocator(
+            ["a", "late"], 6, policy="round-robin", store=tmp_path / "plan.db", execution=Execution(lease=60.0)
+        ) as other:
             assert other.taken_over == "budget 2 -> 6 pulls, 1 new arm: late"
         (tmp_path / "go").touch()
         assert process.wait(PATIENCE) == 0

@@ -11,6 +11,7 @@ from frozen import LETTERS, mix, reward
 
 from risingbandits import Allocator, Budget, NoArmAvailable, Pull, RisingBanditsError
 from risingbandits.allocation import Belief, Prior
+from risingbandits.allocation.settings import as_arguments
 from risingbandits.allocation.stores.memory import MemoryStore
 from risingbandits.allocation.stores.sqlite import SqliteStore
 
@@ -191,7 +192,7 @@ class Player:
         return self.memory if self.path is None else SqliteStore(self.path, clock=lambda: self.time)
 
     def made(self, given: dict[str, Any]) -> Allocator:
-        return Allocator(**{**given, "arms": list(given["arms"])}, store=self.store())
+        return Allocator(**as_arguments({**given, "arms": list(given["arms"])}), store=self.store())
 
     def play(self) -> dict[str, Any]:
         for step, (action, draw) in enumerate(self.script.steps(self.seed)):

@@ -31,6 +31,7 @@ from risingbandits._core.processes import adopt_orphans
 from risingbandits.allocation.commands.command import command_arms
 from risingbandits.allocation.commands.plan_file import read_plan
 from risingbandits.allocation.pull import Pull
+from risingbandits.allocation.settings import as_arguments
 
 ARMS = ("a0", "a1", "a2")
 BUDGET = 10  # pulls
@@ -197,7 +198,7 @@ def run(task: Task, notes: Notes) -> None:
         arms = dict(command_arms(read_plan(plan, str(store))))
         adopt_orphans()
     given = ARMS if task.commands else arms
-    with NotedAllocator(given, BUDGET, store=store, **settings) as allocator:
+    with NotedAllocator(given, BUDGET, store=store, **as_arguments(settings)) as allocator:
         allocator.notes, allocator.left = notes, task.pulls
         if task.takes_over:
             for id in list(allocator.ledger.in_flight):

@@ -25,7 +25,7 @@ import numpy as np
 import stop_worker
 from nonce_arm import nonce_of, write_plan
 from programs import until
-from risingbandits import Allocator
+from risingbandits import Allocator, Execution
 from stop_worker import ARMS
 
 _IN_WORKER = ["asked", "tell", "told"]
@@ -125,7 +125,14 @@ class Campaign:
         self.orders.mkdir()
         if kind in ("commands", "states"):
             write_plan(folder, "state" if kind == "states" else "checkpoint", ARMS, self.orders)
-        Allocator(ARMS, 10**6, store=self.store, policy="round-robin", reward_range=(0.0, 1.0), lease=lease).close()
+        Allocator(
+            ARMS,
+            10**6,
+            store=self.store,
+            policy="round-robin",
+            reward_range=(0.0, 1.0),
+            execution=Execution(lease=lease),
+        ).close()
         self.events = Events(self.store)
         self.last: Stop | None = None
         self.stopped: list[int] = []  # processes

@@ -14,6 +14,7 @@ from risingbandits.allocation.budget import Budget
 from risingbandits.allocation.events import Event
 from risingbandits.allocation.listeners import Told, retell
 from risingbandits.allocation.pull import NoArmAvailable, Pull
+from risingbandits.allocation.settings import Execution
 from risingbandits.allocation.starting.prior import Belief, Prior
 from risingbandits.allocation.stores.base import StoreBusy, StoreUnreachable
 
@@ -33,6 +34,7 @@ __all__ = [
     "Budget",
     "EarlierTask",
     "Event",
+    "Execution",
     "NoArmAvailable",
     "Outcome",
     "Prior",

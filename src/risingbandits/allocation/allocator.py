@@ -8,6 +8,7 @@ import math
 import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -32,9 +33,11 @@ from risingbandits.allocation.listeners import Listener, Listeners, Told
 from risingbandits.allocation.pull import NoArmAvailable, Pull, check_proof, place_of
 from risingbandits.allocation.session import LONGEST_TEXT, Joined, NotNow, Session, ask_patiently, make_or_join
 from risingbandits.allocation.settings import (
+    Execution,
     Settings,
     check_arm_name,
     check_config,
+    check_execution,
     declared_settings,
     stored_settings,
 )
@@ -83,20 +86,6 @@ class Allocator:
         None: random, by the seed, unless the arms say theirs, as those of Optuna do.
     max_pulls : int, mapping or None
         How many pulls an arm can take.
-    parallel : {"joint", "fill"} or None
-        While the best arm is in flight: what is best for this worker alongside the others, or the next best arm;
-        None: by policy.
-    costs : {"compare", "ignore"} or None
-        "compare" arms by what they give for their cost, or "ignore" it; None: compare with the default policy.
-    lease : float
-        Seconds until a pull that was not told is given to another worker.
-    retries : int
-        Failures in a row after which an arm is retired.
-    reclaim : bool
-        Give back at once the pulls of processes on this host that have ended. False if one process asks and another
-        tells.
-    durability : {"process", "power"}
-        What every acknowledged tell survives: the death of any process, or also a power failure.
     seed : int
         Seed of randomised policies and of ``order="random"``.
     warm_start : mapping of names to rewards, or None
@@ -111,6 +100,8 @@ class Allocator:
     remember : path or None
         Folder in which later runs find what this one has taught, as their ``prior``. `run` and a loop over the
         allocator write it when they end; otherwise `remember` does.
+    execution : Execution
+        How pulls are carried out: leases, retries, durability, several workers, costs.
     on_tell : callable, sequence of callables, or None
         Called with a `Told` for each pull that counts, in this process, once it is in the store; see `Listeners`.
 
@@ -136,20 +127,15 @@ class Allocator:
         sigma: float | str = "auto",
         order: str | None = None,
         max_pulls: int | Mapping[str, int] | None = None,
-        parallel: str | None = None,
-        costs: str | None = None,
-        lease: float = 3600.0,
-        retries: int = 3,
-        reclaim: bool = True,
-        durability: str = "process",
         seed: int = 0,
         warm_start: Any = None,
         prior: Any = None,
         configs: Mapping[str, Mapping[str, float | str]] | None = None,
         remember: str | Path | None = None,
+        execution: Execution = Execution(),  # noqa: B008 - it cannot change
         on_tell: Listener | Sequence[Listener] | None = None,
     ) -> None:
-        given = locals()
+        given = locals() | asdict(check_execution(execution))
         given = {name: given[name] for name in declared_settings()}
         if hasattr(arms, "supply"):
             arms.supply(as_budget("budget", budget).pulls)
@@ -162,7 +148,7 @@ class Allocator:
             for name, arm in arms.items():
                 check_direction(name, arm, settings.direction)  # before there is a store that keeps it
         self._folder_of_runs, self._listeners = settings.remember, None if on_tell is None else Listeners(on_tell)
-        opened = open_store(store, durability)
+        opened = open_store(store, execution.durability)
         with closed_on_error(opened):
             if store is None:
                 settings = with_prior(settings, given)

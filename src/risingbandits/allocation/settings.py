@@ -171,6 +171,52 @@ def _folder(where: str, value: Any) -> str:
     return path
 
 
+@dataclass(frozen=True)
+class Execution:
+    """How pulls are carried out: what rarely differs from one allocation to the next.
+
+    Parameters
+    ----------
+    lease : float
+        Seconds until a pull that was not told is given to another worker.
+    retries : int
+        Failures in a row after which an arm is retired.
+    reclaim : bool
+        Give back at once the pulls of processes on this host that have ended. False if one process asks and another
+        tells.
+    durability : {"process", "power"}
+        What every acknowledged tell survives: the death of any process, or also a power failure.
+    parallel : {"joint", "fill"} or None
+        While the best arm is in flight: what is best for this worker alongside the others, or the next best arm;
+        None: by policy.
+    costs : {"compare", "ignore"} or None
+        "compare" arms by what they give for their cost, or "ignore" it; None: compare with the default policy.
+    """
+
+    lease: float = 3600.0
+    retries: int = 3
+    reclaim: bool = True
+    durability: str = "process"
+    parallel: str | None = None
+    costs: str | None = None
+
+
+EXECUTION = tuple(part.name for part in fields(Execution))
+
+
+def check_execution(value: Any) -> Execution:
+    """``value``, if it is an `Execution`."""
+    if isinstance(value, Execution):
+        return value
+    raise RisingBanditsError(f"execution must be an Execution, got {shown(value)}.")
+
+
+def as_arguments(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings by name as arguments of `Allocator`, which has some of them in its ``execution``."""
+    execution = Execution(**{name: value for name, value in values.items() if name in EXECUTION})
+    return {**{name: value for name, value in values.items() if name not in EXECUTION}, "execution": execution}
+
+
 def check_arms_exist(where: str, value: Any, arms: Collection[str]) -> None:
     """Raise an error for a setting of an arm that does not exist."""
     for arm in value if isinstance(value, dict) else ():
@@ -197,9 +243,11 @@ class Settings:
     order: str | None = setting(None, or_none(partial(check_choice, allowed=ORDERS)))
     max_pulls: int | dict[str, int] | None = setting(None, or_none(_max_pulls), extends=True)
     # A plan has another default than `Allocator`, and either may continue what the other has started.
-    lease: float = setting(3600.0, partial(check_finite, above=0.0), may_change=True, extends=True)
-    retries: int = setting(3, check_positive_int, extends=True)
-    reclaim: bool = setting(True, check_flag, in_plan=False, extends=True)  # a run of a plan asks and tells itself
+    lease: float = setting(Execution.lease, partial(check_finite, above=0.0), may_change=True, extends=True)
+    retries: int = setting(Execution.retries, check_positive_int, extends=True)
+    reclaim: bool = setting(
+        Execution.reclaim, check_flag, in_plan=False, extends=True
+    )  # a run of a plan asks and tells itself
     durability: str = one_of("process", "power", may_change=True)
     seed: int = setting(0, partial(check_positive_int, minimum=0))
     warm_start: dict[str, list[float]] = setting(None, _warm_start, extends=True)

@@ -231,12 +231,14 @@ def plan_allocator(plan: Plan, budget: Budget | None = None) -> Allocator:
     """The allocator of a plan: a new one, or the one in its store; ``budget`` is another than the plan's."""
     from risingbandits.allocation import Allocator
     from risingbandits.allocation.commands.plan_check import check_commands
+    from risingbandits.allocation.settings import as_arguments
 
     Path(plan.folder).parent.mkdir(parents=True, exist_ok=True)
     with _named(plan):
         names = [arm.name for arm in plan.arms]
         with ExitStack() as stack:
-            allocator = Allocator(names, plan.budget, store=plan.store, lease=plan.lease, **plan.settings)
+            settings = as_arguments({"lease": plan.lease, **plan.settings})
+            allocator = Allocator(names, plan.budget, store=plan.store, **settings)
             stack.enter_context(allocator)
             check_commands(allocator.ledger, plan)
             if budget is not None and (said := allocator.extend(budget=budget)):

@@ -227,14 +227,15 @@ def create(
     seed: options.Seed = 0,
 ) -> None:
     """Create the store of a run, or join one with the same settings."""
-    from risingbandits.allocation import Allocator
+    from risingbandits.allocation import Allocator, Execution
 
     settings: dict[str, Any] = {"objective": objective, "direction": direction, "policy": policy}
-    settings |= {"max_pulls": max_pulls, "lease": lease, "seed": seed}
+    settings |= {"max_pulls": max_pulls, "seed": seed}
     if reward_range is not None:
         settings["reward_range"] = options.parse_range(reward_range)
     # The process that asks has ended when another one tells.
-    Allocator(arms, options.parse_budget(unit, budget), store=store, reclaim=False, **settings).close()
+    settings["execution"] = Execution(lease=lease, reclaim=False)
+    Allocator(arms, options.parse_budget(unit, budget), store=store, **settings).close()
     with _opened(store) as (allocator, output):
         output.add(store=hide_password(store), arms=allocator.arms, policy=str(allocator.ledger.policy._described()))
 

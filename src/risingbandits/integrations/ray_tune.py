@@ -8,6 +8,7 @@ checkpoint, which takes seconds; see docs/cluster.md for the cost and for when t
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from risingbandits._core.ray_connection import import_ray
 from risingbandits.allocation.allocator import Allocator
 from risingbandits.allocation.budget import Budget, as_budget
 from risingbandits.allocation.pull import NoArmAvailable, Pull
+from risingbandits.allocation.settings import Execution, check_execution
 from risingbandits.allocation.stores.base import open_store
 from risingbandits.policies.objectives import DEFAULT
 
@@ -89,6 +91,9 @@ class RisingScheduler(TrialScheduler):  # type: ignore[misc, unused-ignore]
             raise RisingBanditsError("cost must name the result that says what an iteration has cost, got None.")
         self.cost = cost
         self.settings: dict[str, Any] = {"objective": DEFAULT.name, "reward_range": None, **settings}
+        # Ray may start another process, which goes on with what this one has asked for.
+        execution = check_execution(self.settings.get("execution", Execution()))
+        self.settings["execution"] = replace(execution, reclaim=False)
         sound = {name: value for name, value in self.settings.items() if name not in _BY_TRIAL}
         Allocator(["trial"], self.budget, **sound)  # complains now rather than in the middle of `Tuner.fit`
         self._metric, self._mode = metric, None if mode is None else check_choice("mode", mode, ("max", "min"))
@@ -195,9 +200,7 @@ class RisingScheduler(TrialScheduler):  # type: ignore[misc, unused-ignore]
                 self._allocator = Allocator.open(self.store)
             else:
                 arms = list(dict.fromkeys(self._waiting))
-                self._allocator = Allocator(
-                    arms, self.budget, store=self.store, direction=direction, reclaim=False, **self.settings
-                )
+                self._allocator = Allocator(arms, self.budget, store=self.store, direction=direction, **self.settings)
             for flight in list(self._allocator.ledger.in_flight.values()):
                 self._allocator.release(flight.pull, "the experiment was restored")
         known = set(self._allocator.arms)

@@ -18,6 +18,7 @@ from risingbandits.allocation.arms.base import Outcome, as_arm, makes_arm
 from risingbandits.allocation.arms.checkpointed import Checkpointed
 from risingbandits.allocation.arms.checkpoints import Checkpoints
 from risingbandits.allocation.pull import Pull
+from risingbandits.allocation.settings import Execution
 from risingbandits.testing.arms import _pulled, _same
 
 _INSTANTS = ("in a pull", "in save", "before the pull is told")
@@ -71,7 +72,7 @@ def check_failing_arm(make: Callable[[], Any], good_pulls: int = 0) -> str:
     """
     with tempfile.TemporaryDirectory() as folder:
         arms: dict[str, Any] = {"fails": make, "works": lambda pull: 0.5}
-        settings: dict[str, Any] = {"policy": "round-robin", "reward_range": None, "retries": 2}
+        settings: dict[str, Any] = {"policy": "round-robin", "reward_range": None, "execution": Execution(retries=2)}
         store, budget = Path(folder) / "run.db", 2 * good_pulls + 4
         with Allocator(arms, budget, store=store, direction=_direction(make), **settings) as allocator:
             allocator.run(progress=False)

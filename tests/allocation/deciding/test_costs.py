@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 import reference_costs
-from risingbandits import Allocator, Budget, RisingBanditsError
+from risingbandits import Allocator, Budget, Execution, RisingBanditsError
 from risingbandits.allocation.deciding.costs import Costs, cost_sentence, shrunk_means
 from risingbandits.allocation.ledger import Ledger
 from risingbandits.allocation.settings import Settings
@@ -109,7 +109,9 @@ def test_a_snapshot_has_the_costs() -> None:
 
 def test_cheap_arms_are_pulled_where_they_earn_more_for_their_cost() -> None:
     def pulls(costs: str) -> Counter[str]:
-        allocator = Allocator(["cheap", "dear"], Budget(cost=200.0), objective="cumulative", costs=costs, seed=1)
+        allocator = Allocator(
+            ["cheap", "dear"], Budget(cost=200.0), objective="cumulative", execution=Execution(costs=costs), seed=1
+        )
         found: Counter[str] = Counter()
         for pull in allocator:
             found[pull.arm] += 1
@@ -135,7 +137,7 @@ def test_who_looks_at_costs_is_said(tmp_path: Path) -> None:
         "arms are compared by what they earn for their cost": {"objective": "cumulative"},
         "arms are compared by what they reach at equal cost": {},
         "policy round-robin ignores them": {"policy": "round-robin"},
-        "policy auto ignores them": {"costs": "ignore"},
+        "policy auto ignores them": {"execution": Execution(costs="ignore")},
     }
     for rule, settings in rules.items():
         allocator = Allocator(["a", "b"], Budget(cost=100.0), **settings)
@@ -169,10 +171,10 @@ def test_what_the_setting_needs_is_said() -> None:
 
 def test_costs_that_are_not_given_are_as_in_the_store(tmp_path: Path) -> None:
     made: dict[str, Any] = {"arms": NAMES, "budget": Budget(cost=40.0)}
-    with Allocator(**made, costs="ignore", store=tmp_path / "run.db") as allocator:
+    with Allocator(**made, execution=Execution(costs="ignore"), store=tmp_path / "run.db") as allocator:
         played(allocator, "by ten", 5)
     with Allocator(**made, store=tmp_path / "run.db") as allocator:
         assert allocator.ledger.option(Costs) is None
     with pytest.raises(RisingBanditsError, match="costs is 'ignore' in the store, got 'compare'"):
-        Allocator(**made, costs="compare", store=tmp_path / "run.db")
+        Allocator(**made, execution=Execution(costs="compare"), store=tmp_path / "run.db")
     assert Ledger(Settings.make(**made)).option(Costs) is not None

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import reference_workers
-from risingbandits import Allocator, Budget
+from risingbandits import Allocator, Budget, Execution
 from risingbandits.allocation import Belief, NoArmAvailable, Prior, Pull
-from risingbandits.allocation.settings import Settings
+from risingbandits.allocation.settings import Settings, as_arguments
 from risingbandits.allocation.snapshot import fold, pack, unpack
 from risingbandits.policies import CommitUCB, GaussianUCB, Policy
 
@@ -62,7 +62,13 @@ def cases_of(name: str, workers: int, budget: int, warm: int) -> frozenset[str]:
     seen = set()
     earlier = {NAMES[3]: [reward(NAMES[3], n) for n in range(1, warm + 1)]} if warm else {}
     allocator = Allocator(
-        NAMES, budget, objective="cumulative", policy=policy, parallel="joint", seed=5, warm_start=earlier
+        NAMES,
+        budget,
+        objective="cumulative",
+        policy=policy,
+        execution=Execution(parallel="joint"),
+        seed=5,
+        warm_start=earlier,
     )
     allocator.mask(NAMES[6])
     rng = np.random.default_rng(workers)
@@ -115,9 +121,9 @@ CASES: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("case", CASES)
 def test_processes_that_know_only_the_log_decide_the_same(case: str, tmp_path: Path) -> None:
     cost = case == "cost"
-    whole = drive([Allocator(NAMES, seed=2, **CASES[case])], 3, 70, cost=cost)
+    whole = drive([Allocator(NAMES, seed=2, **as_arguments(CASES[case]))], 3, 70, cost=cost)
     with (
-        Allocator(NAMES, seed=2, store=tmp_path / "run.db", **CASES[case]) as one,
+        Allocator(NAMES, seed=2, store=tmp_path / "run.db", **as_arguments(CASES[case])) as one,
         Allocator.open(tmp_path / "run.db") as other,
     ):
         assert drive([one, other], 3, 70, cost=cost) == whole
@@ -131,7 +137,7 @@ def test_processes_that_know_only_the_log_decide_the_same(case: str, tmp_path: P
 
 @pytest.mark.parametrize("case", CASES)
 def test_a_snapshot_need_not_keep_what_only_saves_time(case: str) -> None:
-    allocator = Allocator(NAMES, seed=2, **CASES[case])
+    allocator = Allocator(NAMES, seed=2, **as_arguments(CASES[case]))
     drive([allocator], 3, 30, cost=case == "cost")
     copy = unpack(pack(allocator.ledger), allocator.settings)
     assert copy is not None
@@ -153,7 +159,8 @@ def test_to_look_at_a_run_changes_nothing() -> None:
 
 def test_to_find_the_arm_to_keep_the_policy_names_the_next_arm_itself() -> None:
     runs = [
-        drive([Allocator(NAMES, 60, objective="best-arm", parallel=parallel)], 3, 60) for parallel in ("joint", "fill")
+        drive([Allocator(NAMES, 60, objective="best-arm", execution=Execution(parallel=parallel))], 3, 60)
+        for parallel in ("joint", "fill")
     ]
     assert runs[0] == runs[1]
 
@@ -162,11 +169,11 @@ def test_it_is_the_default_of_new_stores_with_the_default_policy(tmp_path: Path)
     assert Settings.make(arms=["a"], budget=9).options["parallel"] == "joint"
     assert Settings.make(arms=["a"], budget=9, policy="auto").options["parallel"] == "joint"
     assert Settings.make(arms=["a"], budget=9, policy="round-robin").options["parallel"] == "fill"
-    with Allocator(NAMES, 40, parallel="fill", store=tmp_path / "run.db") as allocator:
+    with Allocator(NAMES, 40, execution=Execution(parallel="fill"), store=tmp_path / "run.db") as allocator:
         drive([allocator], 2, 10)
     with Allocator(NAMES, 40, store=tmp_path / "run.db") as allocator:
         assert allocator.settings.options["parallel"] == "fill", "a store goes on as it began"
-    with Allocator(NAMES, 40, parallel="joint", store=tmp_path / "run.db") as allocator:
+    with Allocator(NAMES, 40, execution=Execution(parallel="joint"), store=tmp_path / "run.db") as allocator:
         assert allocator.settings.options["parallel"] == "joint", "it may change, and that is an event of the log"
         drive([allocator], 2, 10)
     with Allocator.open(tmp_path / "run.db") as allocator:

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from programs import program, until
-from risingbandits import Allocator, RisingBanditsError
+from risingbandits import Allocator, Execution, RisingBanditsError
 from risingbandits.allocation.starting.earlier_runs import Summary, read_sources, store_task
 from risingbandits.allocation.starting.memory import ENDING, INDEX, read_entry, remember
 
@@ -176,7 +176,13 @@ def test_what_was_said_wrong(tmp_path: Path) -> None:
 def test_losses_configs_and_failures_are_remembered(tmp_path: Path) -> None:
     configs = {name: {"lr": 10.0**-i} for i, name in enumerate(NAMES)}
     allocator = Allocator(
-        NAMES, 60, policy="round-robin", direction="minimize", configs=configs, remember=tmp_path, retries=1
+        NAMES,
+        60,
+        policy="round-robin",
+        direction="minimize",
+        configs=configs,
+        remember=tmp_path,
+        execution=Execution(retries=1),
     )
     for pull in allocator:
         if pull.arm == "arm 5":

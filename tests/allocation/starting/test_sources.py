@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from risingbandits import Allocator, RisingBanditsError
+from risingbandits import Allocator, Execution, RisingBanditsError
 from risingbandits.allocation.settings import Settings
 from risingbandits.allocation.starting.earlier_runs import (
     EarlierTask,
@@ -38,7 +38,7 @@ def store(tmp_path: Path) -> Path:
     """Two arms with curves, one that failed, one retired by request, one that was never opened."""
     path = tmp_path / "may.db"
     arms = ["a", "b", "broken", "enough", "never"]
-    given: Any = {"direction": "minimize", "policy": "round-robin", "retries": 2}
+    given: Any = {"direction": "minimize", "policy": "round-robin", "execution": Execution(retries=2)}
     with Allocator(arms, budget=12, store=path, warm_start={"a": [0.9]}, **given) as allocator:
         allocator.retire("never", "not needed")
         for pull in allocator:

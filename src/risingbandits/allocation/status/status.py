@@ -204,8 +204,8 @@ def _seen(arm: ArmState, saved: Saved | None, folder: Path | None) -> str:
 def _failed_sentence(ledger: Ledger) -> str:
     """Which arms were given up because they failed; empty if none was.
 
-    >>> from risingbandits.allocation import Allocator
-    >>> allocator = Allocator(["a", "b", "c"], budget=3, policy="round-robin", retries=1)
+    >>> from risingbandits.allocation import Allocator, Execution
+    >>> allocator = Allocator(["a", "b", "c"], budget=3, policy="round-robin", execution=Execution(retries=1))
     >>> allocator.fail(allocator.ask(), "no such file", retry=False)
     >>> standing(allocator.ledger)
     'Spent 0 of 3 pulls. No pull is done yet.'
