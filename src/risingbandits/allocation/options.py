@@ -1,6 +1,6 @@
 """The seam for what is optional: the questions that the ledger asks an option, and all that it knows of one.
 
-An option is one file with one subclass of `Option`, a line in `OPTIONS`, its argument of `Allocator` and its test. It
+An option is one file with one subclass of `Option`, a line in `OPTIONS`, its argument (in `settings.Execution` if rare) and its test. It
 overrides only the questions that it answers.
 """
 
