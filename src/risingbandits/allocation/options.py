@@ -1,7 +1,7 @@
 """The seam for what is optional: the questions that the ledger asks an option, and all that it knows of one.
 
-An option is one file with one subclass of `Option`, a line in `OPTIONS`, its argument (in `settings.Execution` if rare) and its test. It
-overrides only the questions that it answers.
+An option is one file with one subclass of `Option`, a line in `OPTIONS`, its argument of `Allocator` (of `Execution` if
+it is rare) and its test. It overrides only the questions that it answers.
 """
 
 from __future__ import annotations
