@@ -69,15 +69,6 @@ class ProgramKLUCB(Policy):
     The bound of arm i is the largest q with :math:`\mathrm{kl}(S_i / t, q) \le (\log T + 3 \log\log T) / t`. The limit
     is the same for all arms, so the arm that has earned most is pulled, and earns more: after a few rounds one arm is
     pulled for ever.
-
-    Examples
-    --------
-    >>> policy = ProgramKLUCB().reset(n_arms=2, horizon=100, seed=0)
-    >>> for _ in range(100):
-    ...     arm = policy.ask()
-    ...     policy.tell(arm, [0.2, 0.5][arm])
-    >>> sorted(policy.pulls.tolist())[0] <= 2
-    True
     """
 
     name = "kl-ucb-program"

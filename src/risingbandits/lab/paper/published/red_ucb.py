@@ -78,15 +78,6 @@ class ProgramREdUCB(REdUCB):
         Whether the bonus is never above 1, as in that experiment. Every arm's bonus is then 1 for thousands of rounds,
         and noise decides: after 32 pulls a window is one reward long, and an arm whose last reward was better than the
         one before is extrapolated from two coin tosses, and pulled for good.
-
-    Examples
-    --------
-    >>> policy = ProgramREdUCB().reset(n_arms=2, seed=0)
-    >>> for _ in range(100):
-    ...     arm = policy.ask()
-    ...     policy.tell(arm, [0.2, 0.5][arm])
-    >>> int(policy.pulls.sum()), int(policy.pulls.min()) >= 2
-    (100, True)
     """
 
     name = "red-ucb-program"

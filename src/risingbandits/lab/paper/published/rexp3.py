@@ -71,12 +71,6 @@ class ProgramRexp3(Policy):
     Different from the definition (`risingbandits.policies.Rexp3`): the variation is V = 0.001 T, so that the batches
     have :math:`\lceil 100 (K \log K)^{1/3} \rceil` rounds whatever T is; a weight is divided by the sum of the *other*
     weights, and the reward by the odds that this gives, which are no probabilities; rewards are turned into coins.
-
-    Examples
-    --------
-    >>> policy = ProgramRexp3().reset(n_arms=2, seed=0)
-    >>> policy.explain()["probability"].tolist()
-    [0.5, 0.5]
     """
 
     name = "rexp3-program"

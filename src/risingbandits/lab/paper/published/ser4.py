@@ -70,15 +70,6 @@ class ProgramSer4(Policy):
 
     It never drops an arm, so the best one gets 2 of every K + 1 pulls. A restart comes with probability
     :math:`(K \sqrt{K T})^{-1/2}` after each sweep, not after each pull.
-
-    Examples
-    --------
-    >>> policy = ProgramSer4().reset(n_arms=2, horizon=300, seed=0)
-    >>> for _ in range(300):
-    ...     arm = policy.ask()
-    ...     policy.tell(arm, [0.0, 1.0][arm])
-    >>> bool(policy.pulls[1] > 190)
-    True
     """
 
     name = "ser4-program"

@@ -129,15 +129,6 @@ class ProgramSWUCB(_FrozenWindow):
 
     So once the window of :math:`\lfloor 4 \sqrt{T \log T} \rfloor` rounds is full the number of an arm's pulls is
     frozen, and its sum may leave [0, pulls]: a pull replaces the coin of whatever arm had that round by one of its own.
-
-    Examples
-    --------
-    >>> policy = ProgramSWUCB().reset(n_arms=2, horizon=100, seed=0)
-    >>> for _ in range(100):
-    ...     arm = policy.ask()
-    ...     policy.tell(arm, [0.2, 0.9][arm])
-    >>> policy.recommend()
-    1
     """
 
     name = "sw-ucb-program"
@@ -152,15 +143,6 @@ class ProgramSWUCB(_FrozenWindow):
 
 class ProgramSWKLUCB(_FrozenWindow):
     """SW-KL-UCB as in the published program: with the same slip as its SW-UCB, and a window of 252 rounds.
-
-    Examples
-    --------
-    >>> policy = ProgramSWKLUCB().reset(n_arms=2, seed=0)
-    >>> for _ in range(100):
-    ...     arm = policy.ask()
-    ...     policy.tell(arm, [0.2, 0.9][arm])
-    >>> policy.recommend()
-    1
     """
 
     name = "sw-kl-ucb-program"
@@ -205,15 +187,6 @@ class ProgramSWTS(Policy):
 
     An arm that never earns has a mean of about 1/2 for it, so that it keeps coming back; the window is
     :math:`\lceil \sqrt T \rceil` rounds.
-
-    Examples
-    --------
-    >>> policy = ProgramSWTS().reset(n_arms=2, horizon=100, seed=0)
-    >>> for _ in range(100):
-    ...     arm = policy.ask()
-    ...     policy.tell(arm, [0.0, 0.9][arm])
-    >>> bool(policy.pulls[0] > 1)
-    True
     """
 
     name = "sw-ts-program"
