@@ -183,7 +183,7 @@ def test_page_has_the_best_setting_of_commit_ucb() -> None:
     assert f"makes {amount(row['right'], row['right_half_width'])} right predictions" in page
     gain = float(row["right"]) - float(usual["right"])
     assert f"{gain:,.0f} ± {float(row['lead_half_width']):,.0f} more than with 1.0" in page
-    assert len(rows) == 10
+    assert len(rows) == 7
     assert usual in read_rows(TABLES / "predictions.csv")
 
 

@@ -1,8 +1,7 @@
 """Playing in batches: which arm plays, when its line is due, second chances and the assumed horizon.
 
 Shared by the policies that commit. Their states have these fields: ``kind``, ``sigma``, ``cap``, ``growth``,
-``recheck``, ``lookahead`` and ``confidence`` (settings), ``arms`` and ``run`` (records, below), ``pool`` and
-``places`` (histories).
+``recheck`` and ``confidence`` (settings), ``arms`` and ``run`` (records, below), ``pool`` and ``places`` (histories).
 """
 
 from __future__ import annotations
@@ -33,6 +32,7 @@ RUN = record_type((np.int64, "arm second_chance"), (np.float64, "horizon z prete
 
 _FIRST_HORIZON = 200  # assumed if none is known: at least this and 10 K rounds
 _HORIZON_GROWTH = 1.3
+_LOOKAHEAD = 4.0  # times the rounds so far: an assumed horizon is never nearer
 
 
 def new_run(
@@ -162,8 +162,8 @@ def stretch_horizon(state: Any, t: int) -> bool:
     """Whether an assumed horizon has come too near; if so, it is extended, and all lines are out of date."""
     run = state.run
     horizon = run["horizon"][0]
-    if run["pretended"][0] > 0.0 and t * state.lookahead >= horizon:
-        horizon = _HORIZON_GROWTH * max(horizon, state.lookahead * t)
+    if run["pretended"][0] > 0.0 and t * _LOOKAHEAD >= horizon:
+        horizon = _HORIZON_GROWTH * max(horizon, _LOOKAHEAD * t)
         run["horizon"][0] = horizon
         run["z"][0] = errors(state.arms.shape[0], horizon, state.growth, state.confidence)
         return True

@@ -17,6 +17,8 @@ from risingbandits._core.types import Mask, Records
 from risingbandits.policies._kernels import argmax
 
 NONE, SUNK_COST, SHARED = 0, 1, 2
+MAX_ODDS = 8.0  # upper limit of the odds that a trend breaks
+_SHARE = 0.7  # weight of the shared cost: smaller favours slow starters, 1 is nearer to KL-UCB
 _TIE = 1e-9  # lines at the cap are ordered by their raw level
 
 
@@ -59,20 +61,13 @@ def most_sunk(n_arms: int, sigma: float, cap: float, horizon: float) -> float:
 
 @kernel
 def shared_cost(
-    spent: float,
-    active: float,
-    spent_by_active: float,
-    odds: float,
-    shortfall: float,
-    room: float,
-    share: float,
-    most: float,
+    spent: float, active: float, spent_by_active: float, odds: float, shortfall: float, room: float, most: float
 ) -> float:
     """E (1 + odds / 4 + l): the sunk cost of an arm, shared with the other active arms, with its two surcharges.
 
     At most ``most``.
     """
-    cost = share * math.sqrt(active * spent * spent_by_active)
+    cost = _SHARE * math.sqrt(active * spent * spent_by_active)
     if cost <= 0.0:
         return 0.0
     if room <= 0.0:
@@ -87,17 +82,7 @@ def incumbent(arms: Records) -> int:
 
 
 @kernel
-def choose(
-    arms: Records,
-    rule: int,
-    b: int,
-    cap: float,
-    remaining: float,
-    max_odds: float,
-    share: float,
-    most: float,
-    mask: Mask,
-) -> int:
+def choose(arms: Records, rule: int, b: int, cap: float, remaining: float, most: float, mask: Mask) -> int:
     """The available arm to play, the lowest number among equals. ``most`` is that of `most_sunk`."""
     level = max(0.0, arms["lo"][b])
     spent = 0.0  # what exploration has cost so far, at today's level
@@ -121,16 +106,14 @@ def choose(
         if arm != b and rule != NONE:
             n = arms["n"][arm]
             k0, lost = climb(arms["u"][arm], arms["s"][arm], level, remaining)
-            odds = min(max_odds, k0 / n)
+            odds = min(MAX_ODDS, k0 / n)
             risk = odds * lost
             arms["risk"][arm] = risk / remaining
             if rule == SUNK_COST:
                 value -= (risk + spent) / remaining
             else:
                 shortfall = max(0.0, level - arms["earned"][arm] / n)
-                cost = shared_cost(
-                    arms["cost"][arm], active, spent_by_active, odds, shortfall, cap - level, share, most
-                )
+                cost = shared_cost(arms["cost"][arm], active, spent_by_active, odds, shortfall, cap - level, most)
                 value -= risk / remaining
                 if not is_active(arms, arm, b, cap) or not value - cost / remaining > min(cap, arms["value"][b]):
                     value = -math.inf if mask is None or mask[b] else value - 1e9

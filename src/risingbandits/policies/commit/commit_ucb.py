@@ -41,10 +41,7 @@ class State(NamedTuple):
     kind: int  # _widths
     cap: float
     growth: float
-    max_odds: float
-    share: float
     recheck: float
-    lookahead: float
     confidence: float  # 0: not set
     arms: np.ndarray  # (K,) records of _batches, as is run
     run: np.ndarray  # (1,)
@@ -72,9 +69,7 @@ def _decide(state: State, t: int, available: Mask) -> int:
     _batches.fill(state, remaining)
     b = _commit_value.incumbent(state.arms)
     most = _batches.most_sunk(state, noise.level(state))
-    arm = _commit_value.choose(
-        state.arms, state.rule, b, state.cap, remaining, state.max_odds, state.share, most, available
-    )
+    arm = _commit_value.choose(state.arms, state.rule, b, state.cap, remaining, most, available)
     return _batches.begin(state, t, remaining, arm, b, -math.inf) if available is None else arm
 
 
@@ -141,12 +136,6 @@ class CommitUCB(noise.NoisePolicy):
         how long the batch is.
     growth : float
         An arm is played until its pulls have grown by this factor; 1 decides after every pull.
-    max_odds : float
-        Upper limit of the odds that a trend breaks.
-    share : float
-        Weight of the shared cost in rule "shared"; smaller favours slow starters, 1 is nearer to KL-UCB.
-    lookahead : float
-        If the horizon is not known: plan for at least this many times the rounds so far.
     confidence : float or None
         Probability, between 0 and 1, with which a line may fail at all in a run with Gaussian widths: lines are raised
         by as many standard errors as it takes for all lines of all arms. None takes sqrt(2 ln T) standard errors, which
@@ -173,9 +162,6 @@ class CommitUCB(noise.NoisePolicy):
     cap: float = number(1.0, above=0.0)
     recheck: float = number(0.03, minimum=0.0, maximum=1.0)
     growth: float = number(1.05, minimum=1.0)
-    max_odds: float = number(8.0, minimum=0.0)
-    share: float = number(0.7, minimum=0.0)
-    lookahead: float = number(4.0, above=1.0)
     confidence: float | None = number(None, above=0.0, below=1.0)
 
     def validate(self) -> None:
@@ -209,10 +195,7 @@ class CommitUCB(noise.NoisePolicy):
             kind=_widths.KL if self.widths == "kl" else _widths.GAUSSIAN,
             cap=float(self.cap),
             growth=float(self.growth),
-            max_odds=float(self.max_odds),
-            share=float(self.share),
             recheck=float(self.recheck),
-            lookahead=float(self.lookahead),
             confidence=confidence,
             **_batches.new_run(n_arms, horizon, capacity, float(self.growth), confidence),
             **self.noise_fields(n_arms),
@@ -259,9 +242,7 @@ class CommitUCB(noise.NoisePolicy):
             interpreted(_batches.fill)(state, remaining)
         b = interpreted(_commit_value.incumbent)(state.arms)
         most = interpreted(_batches.most_sunk)(state, interpreted(noise.level)(state))
-        interpreted(_commit_value.choose)(
-            state.arms, state.rule, b, state.cap, remaining, state.max_odds, state.share, most, None
-        )
+        interpreted(_commit_value.choose)(state.arms, state.rule, b, state.cap, remaining, most, None)
         known = state.arms["pulls"] > 0
 
         def column(name: str, per: float = 1.0) -> np.ndarray:

@@ -9,6 +9,7 @@ import numpy as np
 
 from risingbandits._core.errors import RisingBanditsError, check_choice, check_finite, check_flag
 from risingbandits._core.types import Floats, Ints
+from risingbandits.policies.commit._commit_value import MAX_ODDS
 from risingbandits.problems import RisingBandit
 from risingbandits.theory._envelope import envelope
 from risingbandits.theory.complexity._problems import horizon_of, refuse_falling
@@ -90,7 +91,6 @@ def commit_bound_risk(
     z: float | None = None,
     risk: bool = True,
     second_chances: bool = True,
-    max_odds: float = 8.0,
     cap: float = 1.0,
     growth: float = GROWTH,
 ) -> Bound:
@@ -104,8 +104,6 @@ def commit_bound_risk(
         Whether ``risk`` is "shared" or "sunk-cost"; the sunk part must have its ceiling.
     second_chances : bool
         Whether idle arms get second chances, up to their next grid point.
-    max_odds : float
-        The policy's setting of that name.
 
     Examples
     --------
@@ -114,7 +112,6 @@ def commit_bound_risk(
     >>> bound.form, bound.vacuous
     ('risk', True)
     """
-    odds = check_finite("max_odds", max_odds, minimum=0)
     plan = _Plan(problem, horizon, sigma, cap, growth)
     z = plan.default_z if z is None else check_finite("z", z, minimum=0)
     chances = check_flag("second_chances", second_chances)
@@ -124,7 +121,7 @@ def commit_bound_risk(
     if check_flag("risk", risk):
         noisy = (plan.sigma / plan.cap * last) ** (2 / 3) * math.log(last) ** (1 / 3)
         sunk = plan.cap * arms * (noisy + math.log(last))
-        penalty = odds * (plan.cap + sum_increments(plan.best, last)) + sunk
+        penalty = MAX_ODDS * (plan.cap + sum_increments(plan.best, last)) + sunk
     factor, looks = (last ** math.log2(growth), (arms - 1) * plan.cap * math.log2(last)) if chances else (1.0, 0.0)
     extra = factor * (base.extra + (1.0 + math.log(last)) * penalty + looks)
     return plan.bound(_Part("risk", factor * base.pulls, extra), z, every_arm=True)

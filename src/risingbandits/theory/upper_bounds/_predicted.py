@@ -103,9 +103,7 @@ def _of_commit_ucb(problem: RisingBandit, last: int, policy: CommitUCB, sigma: f
     if policy.risk is None and policy.recheck == 0.0:
         bound = commit_bound(problem, last, sigma, z, cap=cap, growth=growth)
     else:
-        bound = commit_bound_risk(
-            problem, last, sigma, z, policy.risk is not None, policy.recheck > 0.0, policy.max_odds, cap, growth
-        )
+        bound = commit_bound_risk(problem, last, sigma, z, policy.risk is not None, policy.recheck > 0.0, cap, growth)
         if sigma > 0.0 and not isinstance(policy.sigma, str):
             broken.append("sigma is kept (it is replaced if rewards contradict it, except with risk=None, recheck=0)")
     stated = 0.0 if delta is None else 1.0 - delta
