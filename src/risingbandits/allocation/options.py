@@ -23,7 +23,7 @@ OPTIONS = (
     "risingbandits.allocation.growth:Growth",
     "risingbandits.allocation.deciding.costs:Costs",
     "risingbandits.allocation.deciding.workers:Workers",
-    "risingbandits.allocation.starting.configs:Configs",
+    "risingbandits.allocation.starting.transfer:Configs",
     "risingbandits.allocation.starting.transfer:Transfer",
 )
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from risingbandits import RisingBanditsError, simulate
-from risingbandits.lab.paper.published.one_by_one import PublishedREdUCB
+from risingbandits.lab.paper.published.red_ucb import PublishedREdUCB
 from risingbandits.policies import REdUCB, policy_names
 from risingbandits.theory.estimators._paper import concentration_width, window_estimate
 

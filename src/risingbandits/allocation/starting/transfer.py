@@ -1,11 +1,13 @@
-"""Option: what earlier runs say about the arms, as it was read when the run was created."""
+"""Options: the configs of arms, from the start or as they get known, and what earlier runs say about the arms."""
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from risingbandits.allocation.events import Event
 from risingbandits.allocation.options import Option
 from risingbandits.policies._config_process import scores_at_equal_resource
 
@@ -18,8 +20,34 @@ if TYPE_CHECKING:
 _WEIGHT, _LEAST_VARIANCE = 4.0, 0.05  # of what is believed at first, in arms; of beliefs, at least
 
 
+class Configs(Option):
+    """What arms are. The event "config" holds the config of an arm that got known late, as JSON."""
+
+    key = "configs"
+    kinds = frozenset({"config"})
+
+    @classmethod
+    def of(cls, settings: Settings, before: Configs | None) -> Configs:
+        """Any run: an arm may get its config when it is made."""
+        return before or cls()
+
+    def known(self, ledger: Ledger) -> dict[str, Any]:
+        """The config of each arm, if the run began with some.
+
+        Where arms get their configs in their first pulls, those of arms without pulls say nothing.
+        """
+        if not ledger.settings.configs:
+            return {}
+        return {"configs": [arm.config for arm in ledger.numbered]}
+
+    def apply(self, ledger: Ledger, event: Event) -> None:
+        """Give an arm its config."""
+        ledger.arm(event.arm).config = json.loads(event.text)
+        ledger.inform()
+
+
 class Transfer(Option):
-    """Beliefs about arms from a prior; arms that it does not know are average ones."""
+    """Beliefs about arms from a prior, as read when the run was created; arms that it does not know are average."""
 
     key = "transfer"
 

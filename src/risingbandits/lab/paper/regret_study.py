@@ -16,7 +16,7 @@ from risingbandits._core.tables import TextTable
 from risingbandits.lab.paper import paper_figures
 from risingbandits.lab.paper.csv_tables import RegretData, with_numbers, write_regret
 from risingbandits.lab.paper.published import program_policies, starting_at_zero
-from risingbandits.lab.paper.published.one_by_one import PublishedREdUCB
+from risingbandits.lab.paper.published.red_ucb import PublishedREdUCB
 from risingbandits.lab.paper.stored_results import kept_in, kept_result
 from risingbandits.policies import Policy, get_policy
 from risingbandits.problems import Bernoulli, Beta, Noise, RisingBandit, get_problem

@@ -128,15 +128,6 @@ class SWTS(_thompson.CoinPolicy):
     ----------
     F. Trovo, S. Paladino, M. Restelli, N. Gatti. Sliding-Window Thompson Sampling for Non-Stationary Settings. JAIR 68,
     2020.
-
-    Examples
-    --------
-    >>> policy = SWTS(tau=100).reset(n_arms=2, seed=1)
-    >>> for _ in range(300):
-    ...     arm = policy.ask()
-    ...     policy.tell(arm, [0.2, 0.8][arm])
-    >>> policy.recommend()
-    1
     """
 
     name = "sw-ts"

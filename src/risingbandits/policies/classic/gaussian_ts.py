@@ -68,15 +68,6 @@ class GaussianThompson(noise.NoisePolicy):
     References
     ----------
     N. Korda, E. Kaufmann, R. Munos. Thompson Sampling for 1-Dimensional Exponential Family Bandits. NeurIPS 2013.
-
-    Examples
-    --------
-    >>> policy = GaussianThompson(sigma=0.1).reset(n_arms=2, seed=1)
-    >>> for _ in range(300):
-    ...     arm = policy.ask()
-    ...     policy.tell(arm, [0.2, 0.8][arm])
-    >>> policy.recommend()
-    1
     """
 
     name = "gaussian-ts"

@@ -69,15 +69,6 @@ class EpsilonGreedy(Policy):
     ----------
     P. Auer, N. Cesa-Bianchi, P. Fischer. Finite-time Analysis of the Multiarmed Bandit Problem. Machine Learning 47,
     2002.
-
-    Examples
-    --------
-    >>> policy = EpsilonGreedy(epsilon=0.1).reset(n_arms=2, seed=1)
-    >>> for _ in range(300):
-    ...     arm = policy.ask()
-    ...     policy.tell(arm, [0.2, 0.8][arm])
-    >>> policy.recommend()
-    1
     """
 
     name = "epsilon-greedy"

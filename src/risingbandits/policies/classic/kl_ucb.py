@@ -179,15 +179,6 @@ class SWKLUCB(Policy):
     References
     ----------
     R. Combes, A. Proutiere. Unimodal Bandits: Regret Lower Bounds and Optimal Algorithms. ICML 2014.
-
-    Examples
-    --------
-    >>> policy = SWKLUCB().reset(n_arms=2)
-    >>> for _ in range(600):
-    ...     arm = policy.ask()
-    ...     policy.tell(arm, [0.2, 0.8][arm])
-    >>> policy.recommend()
-    1
     """
 
     name = "sw-kl-ucb"

@@ -95,15 +95,6 @@ class SWUCB(Policy):
     References
     ----------
     A. Garivier, E. Moulines. On Upper-Confidence Bound Policies for Switching Bandit Problems. ALT 2011.
-
-    Examples
-    --------
-    >>> policy = SWUCB(tau=100).reset(n_arms=2)
-    >>> for _ in range(300):
-    ...     arm = policy.ask()
-    ...     policy.tell(arm, [0.2, 0.8][arm])
-    >>> policy.recommend()
-    1
     """
 
     name = "sw-ucb"

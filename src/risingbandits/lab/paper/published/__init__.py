@@ -4,7 +4,7 @@ Its seven policies deviate from the definitions in their papers, and its arms st
 sentence of the paper does not follow from the definitions, playing the program shows whether it follows from that. What
 it does was read from the authors' public repository (albertometelli/stochastic-rising-bandits); nothing is copied.
 
-`one_by_one` has single deviations of R-ed-UCB as options, to show which of them matters.
+`PublishedREdUCB` in `red_ucb` has single deviations as options, to show which of them matters.
 """
 
 from risingbandits.lab.paper.published.environment import starting_at_zero

@@ -142,8 +142,7 @@ class ProgramSWUCB(_FrozenWindow):
 
 
 class ProgramSWKLUCB(_FrozenWindow):
-    """SW-KL-UCB as in the published program: with the same slip as its SW-UCB, and a window of 252 rounds.
-    """
+    """SW-KL-UCB as in the published program: with the same slip as its SW-UCB, and a window of 252 rounds."""
 
     name = "sw-kl-ucb-program"
     summary = "SW-KL-UCB as in the published program"
