@@ -68,27 +68,6 @@ class Checkpointed:
     -----
     A learner without ``save`` and ``load`` that is lost is trained again from its first pull, without being told. If a
     pull failed, its state is unknown; if it can then neither be loaded nor made again, its pulls fail.
-
-    Examples
-    --------
-    >>> class Counter:
-    ...     count = 0
-    ...     def pull(self, pull):
-    ...         self.count += 1
-    ...         return float(self.count)
-    ...     def save(self, path):
-    ...         _ = path.write_text(str(self.count))
-    ...     def load(self, path):
-    ...         self.count = int(path.read_text())
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     arm = Checkpointed("a", Counter, Path(folder))
-    ...     first = arm.pull(Pull(1, "a", 1))
-    ...     last = Saved(1, 1, first.reward, first.checkpoint)
-    ...     here = arm.pull(Pull(2, "a", 2, before=1, last=last))
-    ...     elsewhere = Checkpointed("a", Counter(), Path(folder)).pull(Pull(3, "a", 2, before=1, last=last))
-    >>> first, here.reward, elsewhere.reward
-    (Outcome(reward=1.0, cost=None, checkpoint='1', finished=False), 2.0, 2.0)
     """
 
     restores_itself = True

@@ -55,20 +55,9 @@ def who_gives_up_first(ledger: Ledger, names: Iterable[str]) -> list[str]:
 
 
 class Economy:
-    """Keeps the checkpoints of a run within bounds.
+    """Keeps the checkpoints of a run within bounds: at most ``keep`` arms have some.
 
-    Parameters
-    ----------
-    allocator : Allocator
-        Whose arms they are.
-    folder : path
-        Where they are.
-    arms : mapping of names to arms
-        As the driver has them.
-    keep : int
-        The number of arms that may have checkpoints. Arms in flight and the recommended arm always have theirs.
-    jobs : int
-        Pulls at a time.
+    Arms in flight and the recommended arm always have theirs.
     """
 
     def __init__(

@@ -20,22 +20,7 @@ _READ = 2_000  # events of a store, the last ones
 class Pace:
     """What pulls took lately, arm by arm, by the times of the events of a store: other workers make pulls too.
 
-    Parameters
-    ----------
-    store : Store or StoreReader, optional
-        Where `look` reads events; its last ones are read at once.
-
-    Examples
-    --------
-    >>> pace = Pace()
-    >>> pace.expected("a"), pace.shortest(), pace.seconds()
-    (0.0, 0.0, None)
-    >>> pace.note("a", 3.0), pace.note("a", 1.0), pace.note("b", 10.0)
-    (None, None, None)
-    >>> pace.expected("a"), pace.expected("b"), pace.expected("new"), pace.shortest()
-    (3.0, 10.0, 6.5, 3.0)
-    >>> pace.usual("a"), round(pace.seconds(), 2), pace.workers()
-    (2.0, 4.67, 1.0)
+    The last events of the store are read at once, later ones by `look`.
     """
 
     def __init__(self, store: Store | StoreReader | None = None) -> None:

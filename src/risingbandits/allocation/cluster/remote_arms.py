@@ -63,16 +63,7 @@ class RemoteProcess(Protocol):
 class RemoteArms(Mapping[str, "RemoteArm"], ABC):
     """Arms in processes; subclasses know where processes can be and how they are started.
 
-    Parameters
-    ----------
-    arms : mapping of names to functions that make learners
-        Each is called in the process that will keep its learner.
-    folder : path or None
-        Where checkpoints are kept.
-    checkpoint_every : int or None
-        Pulls between checkpoints.
-    checkpoint_seconds : float or None
-        Longest time between two, in seconds.
+    Each of the ``arms`` is a function that makes a learner, called in the process that will keep it.
     """
 
     def __init__(

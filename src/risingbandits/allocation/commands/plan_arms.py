@@ -28,48 +28,20 @@ from risingbandits.allocation.settings import check_arm_name, check_config
 
 @dataclass(frozen=True)
 class CommandArm:
-    """An arm that is pulled by running a command.
-
-    Attributes
-    ----------
-    name : str
-        Name of the arm.
-    command : tuple of str, or str
-        Program and arguments, or a string for the shell if ``shell`` is true.
-    directory : Path
-        Where the command runs.
-    environment : dict
-        Variables besides those of risingbandits and of the process.
-    timeout : float or None
-        Seconds after which a pull is killed and counts as failed.
-    max_pulls : int or None
-        Pulls after which the arm is finished.
-    shell : bool
-        Whether ``/bin/sh`` interprets the command.
-    max_output : int
-        Bytes of standard output, and of standard error, that are kept of each pull.
-    config : dict
-        Its hyperparameters, numbers and strings.
-    values : dict
-        What names of the plan's matrix stand for in its command and environment.
-    strict : bool
-        Whether the plan has a matrix, so that every name in braces is known.
-    metric : str
-        What the last line may call the reward.
-    """
+    """An arm that is pulled by running a command."""
 
     name: str
-    command: tuple[str, ...] | str
-    directory: Path
-    environment: dict[str, str]
-    timeout: float | None = None
-    max_pulls: int | None = None
-    shell: bool = False
-    max_output: int = output.DEFAULT
-    config: dict[str, float | str] = field(default_factory=dict)
-    values: dict[str, str] = field(default_factory=dict)
-    strict: bool = False
-    metric: str = "reward"
+    command: tuple[str, ...] | str  #: program and arguments, or a string for the shell if ``shell`` is true
+    directory: Path  #: where it runs
+    environment: dict[str, str]  #: variables besides those of risingbandits and of the process
+    timeout: float | None = None  #: seconds after which a pull is killed and counts as failed
+    max_pulls: int | None = None  #: pulls after which the arm is finished
+    shell: bool = False  #: whether ``/bin/sh`` interprets the command
+    max_output: int = output.DEFAULT  #: bytes of standard output, and of standard error, that are kept of each pull
+    config: dict[str, float | str] = field(default_factory=dict)  #: its hyperparameters
+    values: dict[str, str] = field(default_factory=dict)  #: of the names of the plan's matrix
+    strict: bool = False  #: whether the plan has a matrix, so that every name in braces is known
+    metric: str = "reward"  #: what the last line may call the reward
 
     def argv(self, values: dict[str, str]) -> list[str]:
         """What is executed, with the placeholders filled in; a command for the shell is left alone."""

@@ -416,17 +416,7 @@ def _which(ledger: Ledger, possible: Sequence[ArmState]) -> str:
 
 
 def status_dict(ledger: Ledger, table: AllocationTable | None = None) -> dict[str, Any]:
-    """The policy, the budget, what is spent, the pulls in flight, and the ``table`` of the arms with its reasons.
-
-    Examples
-    --------
-    >>> from risingbandits.allocation import Allocator
-    >>> found = status_dict(Allocator(["a", "b"], budget=10).ledger)
-    >>> found["budget"], found["unit"], found["spent"], found["recommended"]
-    (10, 'pulls', 0, None)
-    >>> [(arm["arm"], arm["pulls"], arm["status"]) for arm in found["arms"]]
-    [('a', 0, 'waiting'), ('b', 0, 'waiting')]
-    """
+    """The policy, the budget, what is spent, the pulls in flight, and the ``table`` of the arms with its reasons."""
     settings, now = ledger.settings, time.time()
     return {
         "policy": ledger.policy._described(),

@@ -26,24 +26,7 @@ class Finding(NamedTuple):
 
 
 def inspect_store(where: str | Path) -> list[Finding]:
-    """Check every part of a store without changing it.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from risingbandits import Allocator
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with Allocator(["a", "b"], budget=2, store=f"{folder}/run.db") as allocator:
-    ...         for pull in allocator:
-    ...             _ = allocator.tell(pull, 0.5)
-    ...     for finding in inspect_store(f"{folder}/run.db"):
-    ...         print(finding.part, finding.whole, finding.text)
-    file True SQLite finds nothing wrong with it.
-    settings True 2 arms, Budget(pulls=2).
-    events True 4 events, each with its checksum.
-    acknowledged True No event that was acknowledged is missing.
-    state True 2 pulls were told; the policy decides as it did.
-    """
+    """Check every part of a store without changing it."""
     try:
         store = _opened(where)
     except RisingBanditsError as error:

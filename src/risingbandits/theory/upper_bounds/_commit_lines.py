@@ -106,21 +106,8 @@ def commit_failure(n_arms: int, horizon: int, z: float, every_arm: bool = False,
 
 
 def commit_value(u: npt.ArrayLike, s: npt.ArrayLike, rounds: npt.ArrayLike, cap: float = 1.0) -> Any:
-    """The average of min(``cap``, ``u`` + ``s`` k) over k = 1..``rounds``, exactly (Lemma 4).
+    """The average of min(``cap``, ``u`` + ``s`` k) over k = 1..``rounds``, exactly (Lemma 4); s >= 0, rounds >= 1.
 
-    Parameters
-    ----------
-    u : float or array
-        Level of the line now.
-    s : float or array
-        Slope, >= 0.
-    rounds : int or array
-        Rounds left, >= 1.
-    cap : float
-        What no mean exceeds.
-
-    Examples
-    --------
     >>> round(commit_value(0.0, 0.25, 8), 9)  # 1/4, 2/4, 3/4, 1, 1, 1, 1, 1
     0.8125
     """
