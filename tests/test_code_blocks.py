@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -73,6 +74,8 @@ def test_plan(block: Block, tmp_path: Path) -> None:
     tail = "" if {"arms", "matrix"} & set(plan) else ARM
     (tmp_path / "plan.toml").write_text(head + shorter(block.text) + tail)
     (tmp_path / "learn.py").write_text(LEARNER)
+    for n, script in enumerate(plan.get("matrix", {}).get("script", ())):
+        (tmp_path / script).write_text(f"print({json.dumps({plan['metric']: 0.5 - n / 10})!r})\n")
     run([sys.executable, "-m", "risingbandits", "run", "plan.toml", "--check"], tmp_path)
     run([sys.executable, "-m", "risingbandits", "run", "plan.toml"], tmp_path)
 

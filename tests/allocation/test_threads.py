@@ -115,13 +115,13 @@ class Begun(event.Listener):
     def on_end(self, step):
         pass
 event.register("numba:compile", Begun())
-thread = threading.Thread(target=lambda: simulate(["red-ucb"], "paper-2arms", 2_000, 1), daemon=True)
+thread = threading.Thread(target=lambda: simulate(["red-ucb"], "paper-2arms", horizon=2_000, runs=1), daemon=True)
 thread.start()
 for _ in range(int(sys.argv[2])):
     begun.acquire()
 child = os.fork()
 if child == 0:
-    simulate(["round-robin"], "paper-2arms", 2_000, 1)
+    simulate(["round-robin"], "paper-2arms", horizon=2_000, runs=1)
     allocator.tell(allocator.ask(wait=60), 0.5)
     os._exit(0)
 sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))

@@ -101,8 +101,8 @@ def test_commands_of_other_packages_are_groups_of_the_command_line(environment: 
 
 def test_backends_of_other_packages_play_simulations(environment: dict[str, str]) -> None:
     program = (
-        "import risingbandits as rb; near, far = (rb.simulate('ucb1', 'paper-2arms', 50, jobs=3, **where) for where in "
-        "({}, {'backend': 'one-thread'})); print(near.final_regret == far.final_regret)"
+        "import risingbandits as rb; near, far = (rb.simulate('ucb1', 'paper-2arms', horizon=50, jobs=3, **where) "
+        "for where in ({}, {'backend': 'one-thread'})); print(near.final_regret == far.final_regret)"
     )
     code, out, err = run(environment, "-c", program)
     assert (code, out) == (0, "3\nTrue\n"), err
