@@ -16,8 +16,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from risingbandits import Allocator, Execution
-from risingbandits.allocation.ledger import Ledger
-from risingbandits.allocation.snapshot import fold, pack
+from risingbandits.allocation._ledger import Ledger
+from risingbandits.allocation._snapshot import fold, pack
 from risingbandits.policies import CommitUCB
 
 ARMS = [f"arm{i}" for i in range(8)]

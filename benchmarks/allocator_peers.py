@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from risingbandits import Allocator, NoArmAvailable
+from risingbandits.allocation._snapshot import pack
 from risingbandits.allocation.events import Event
-from risingbandits.allocation.snapshot import pack
 
 Step = Callable[[], None]
 ARMS = (10, 1_000, 10_000)

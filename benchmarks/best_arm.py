@@ -15,9 +15,9 @@ import numpy as np
 
 from risingbandits import simulate
 from risingbandits._core.files import write_whole
-from risingbandits.reports.figure_data import policy_places
-from risingbandits.reports.matplotlib_figures import label_lines, save_figure
-from risingbandits.reports.style import look, new_axes, styled, tidy
+from risingbandits.reports._figure_data import policy_places
+from risingbandits.reports._matplotlib_figures import label_lines, save_figure
+from risingbandits.reports._style import look, new_axes, styled, tidy
 from risingbandits.simulation.result import Result
 
 INSTANCE = "mussi-5arms"

@@ -26,10 +26,10 @@ import numpy as np
 
 from risingbandits import Policy
 from risingbandits._core.types import Floats
-from risingbandits.lab.benchmark.rows import Problem, ReplayedProblem, seed_of
+from risingbandits.lab.benchmark._rows import Problem, ReplayedProblem, seed_of
 from risingbandits.lab.benchmark.suite import load_tasks
 from risingbandits.lab.benchmark.synthetic import Sizes, noisy_short
-from risingbandits.policies.default import best_arm
+from risingbandits.policies.default import _best_arm as best_arm
 
 SEED, BEST_ARM = 5, "best-arm"
 _FEW, _FEW_TASKS, _FEW_BUDGETS = (3, 5, 8), 8, (5, 10, 20, 50, 100)

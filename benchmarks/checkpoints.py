@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from risingbandits.allocation import Allocator
-from risingbandits.allocation.arms.economy import who_gives_up_first
+from risingbandits.allocation.arms._economy import who_gives_up_first
 from risingbandits.lab.benchmark.curve_tasks import CurveTask
 from risingbandits.lab.benchmark.suite import load_tasks
 from risingbandits.policies import objective_names

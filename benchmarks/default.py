@@ -31,10 +31,10 @@ from risingbandits import Policy, RisingBandit, get_policy, get_problem
 from risingbandits._core.tables import TextTable
 from risingbandits._core.types import Floats
 from risingbandits.lab.benchmark import synthetic
-from risingbandits.lab.benchmark.crossing import HORIZONS, SCANNED, crossing, crossing_means, oracle_commit, scan
+from risingbandits.lab.benchmark._crossing import HORIZONS, SCANNED, crossing, crossing_means, oracle_commit, scan
+from risingbandits.lab.benchmark._rows import Problem, ReplayedProblem, Row, SimulatedProblem, seed_of
+from risingbandits.lab.benchmark._scores import interval, resampled_means
 from risingbandits.lab.benchmark.curve_tasks import CurveTask
-from risingbandits.lab.benchmark.rows import Problem, ReplayedProblem, Row, SimulatedProblem, seed_of
-from risingbandits.lab.benchmark.scores import interval, resampled_means
 from risingbandits.lab.benchmark.suite import FEW_ARMS, few_arms, load_tasks, made_families
 from risingbandits.lab.benchmark.synthetic import Sizes
 from risingbandits.problems import Gaussian

@@ -24,13 +24,13 @@ import numpy as np
 
 from risingbandits import get_problem
 from risingbandits._core.types import Floats
-from risingbandits.lab.benchmark.crossing import crossing
-from risingbandits.lab.benchmark.rows import Problem, ReplayedProblem, SimulatedProblem, seed_of
+from risingbandits.lab.benchmark._crossing import crossing
+from risingbandits.lab.benchmark._rows import Problem, ReplayedProblem, SimulatedProblem, seed_of
 from risingbandits.lab.benchmark.suite import few_arms, load_tasks
 from risingbandits.lab.benchmark.synthetic import Sizes, stationary
+from risingbandits.policies.default._cumulative import BackTest
+from risingbandits.policies.default._seen import NUMBERS
 from risingbandits.policies.default.auto import Auto
-from risingbandits.policies.default.cumulative import BackTest
-from risingbandits.policies.default.seen import NUMBERS
 
 SEED, ORDERS, SUMS = 50, 10, "cumulative"
 

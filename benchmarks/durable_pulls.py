@@ -54,11 +54,11 @@ name = "b"
 def serve(folder: Path) -> None:
     """For every line, the name of a task: do it once and print the seconds."""
     from risingbandits import Allocator
-    from risingbandits.allocation.arms.checkpointed import Checkpointed
-    from risingbandits.allocation.arms.display import Display
-    from risingbandits.allocation.arms.driver import Driver
-    from risingbandits.allocation.commands.command import command_arms
-    from risingbandits.allocation.commands.plan_file import read_plan
+    from risingbandits.allocation.arms._checkpointed import Checkpointed
+    from risingbandits.allocation.arms._display import Display
+    from risingbandits.allocation.arms._driver import Driver
+    from risingbandits.allocation.commands._command import command_arms
+    from risingbandits.allocation.commands._plan_file import read_plan
 
     plain = Allocator(ARMS, 10**7, store=folder / "plain.db", policy="round-robin")
     objects = Allocator(dict.fromkeys(ARMS, Learner), 10**7, store=folder / "objects.db", policy="round-robin")

@@ -24,9 +24,9 @@ import numpy.typing as npt
 from risingbandits._core.stats import half_width, rank_correlation
 from risingbandits.allocation import Allocator, EarlierTask, Prior, read_prior
 from risingbandits.allocation.starting.prior import Belief
-from risingbandits.lab.benchmark.curve_sets import curve_sets
+from risingbandits.lab.benchmark._curve_sets import curve_sets
+from risingbandits.lab.benchmark._scores import interval, resampled_means
 from risingbandits.lab.benchmark.curve_tasks import CurveTask
-from risingbandits.lab.benchmark.scores import interval, resampled_means
 
 PULLS = (2, 5, 10)  # for each arm
 STORED_PULLS = 5  # of an earlier run that the product made itself

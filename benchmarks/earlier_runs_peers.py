@@ -27,8 +27,8 @@ import numpy.typing as npt
 
 from earlier_runs import TASKSET_CURVES, Task, all_tasks, lost, others, played, some_arms, true_prior
 from risingbandits.allocation import Allocator
-from risingbandits.lab.benchmark.scores import interval, resampled_means
-from risingbandits.policies.config_points import Features
+from risingbandits.lab.benchmark._scores import interval, resampled_means
+from risingbandits.policies._config_points import Features
 
 ARMS = 1_000
 BEST = 3  # of each earlier task, that Optuna tries first

@@ -28,14 +28,14 @@ from optuna import pruners
 from river import bandit
 
 from fresh_curves_data import KINDS, Curves, curves, data_sets
-from risingbandits.lab.benchmark.cells import Cells
+from risingbandits.lab.benchmark._cells import Cells
+from risingbandits.lab.benchmark._entrants import Entrant, parse_entrants
+from risingbandits.lab.benchmark._rows import Played, Problem, ReplayedProblem, Row
+from risingbandits.lab.benchmark._scores import Figure, row_stats
 from risingbandits.lab.benchmark.curve_tasks import BUDGETS, CurveTask, with_final
-from risingbandits.lab.benchmark.entrants import Entrant, parse_entrants
-from risingbandits.lab.benchmark.rows import Played, Problem, ReplayedProblem, Row
-from risingbandits.lab.benchmark.scores import Figure, row_stats
 from risingbandits.lab.benchmark.suite import replayed_row
 from risingbandits.lab.benchmark.synthetic import Sizes
-from risingbandits.simulation.backends import Threads
+from risingbandits.simulation._backends import Threads
 
 TITLES = {"cumulative": "cumulative reward", "best-arm": "best-arm identification"}
 OURS = "recommended, successive-halving, hyperband, asha, r-sr, few-arms-ucb, kl-ucb, commit-ucb, round-robin"

@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from risingbandits.logs.event_files import masked_checksum
+from risingbandits.logs._event_files import masked_checksum
 
 READER = """
 import resource, sys, time

@@ -26,9 +26,9 @@ import numpy as np
 
 from model_choice_runs import CONTENDERS, DATA, Score, Sizes, play
 from risingbandits._core.files import write_whole
-from risingbandits.lab.paper.imdb.tables import Paired
-from risingbandits.reports.matplotlib_figures import save_figure
-from risingbandits.reports.style import look, new_axes, styled, tidy
+from risingbandits.lab.paper.imdb._tables import Paired
+from risingbandits.reports._matplotlib_figures import save_figure
+from risingbandits.reports._style import look, new_axes, styled, tidy
 
 __all__ = ["as_csv", "as_markdown", "from_csv", "main", "measure"]
 

@@ -25,7 +25,7 @@ from optuna import pruners, samplers
 
 from risingbandits.allocation import Allocator
 from risingbandits.integrations import OptunaArms
-from risingbandits.lab.paper.imdb.tables import Paired
+from risingbandits.lab.paper.imdb._tables import Paired
 
 __all__ = ["CONTENDERS", "Task", "main", "play", "tasks"]
 

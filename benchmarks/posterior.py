@@ -17,13 +17,13 @@ import numpy as np
 
 from risingbandits._core.stats import half_width
 from risingbandits._core.tables import TextTable
+from risingbandits.lab.benchmark._rows import ReplayedProblem
 from risingbandits.lab.benchmark.curve_tasks import CurveTask
-from risingbandits.lab.benchmark.rows import ReplayedProblem
 from risingbandits.lab.benchmark.suite import load_tasks
 from risingbandits.policies import Auto
-from risingbandits.policies import posterior as model
+from risingbandits.policies import _posterior as model
 from risingbandits.policies._kernels import levels
-from risingbandits.simulation.engine import Runner
+from risingbandits.simulation._engine import Runner
 
 PULLS, MOST_TASKS, ORDERS = (2, 5, 20), 10, 3
 HALVES = ("tuning", "report")

@@ -26,8 +26,8 @@ from rich.table import Table
 from risingbandits import Allocator, get_policy, get_problem, simulate
 from risingbandits._core.ray_connection import connected
 from risingbandits.allocation import Pull, RayArms
-from risingbandits.simulation.backends import Threads
-from risingbandits.simulation.engine import Runner
+from risingbandits.simulation._backends import Threads
+from risingbandits.simulation._engine import Runner
 
 _PROBLEM, _POLICY = "paper-15arms", "red-ucb"
 

@@ -21,7 +21,7 @@ import numpy as np
 from risingbandits import RisingBandit, RisingBanditsError, get_problem, policy_names, simulate
 from risingbandits._core.files import write_whole
 from risingbandits._core.tables import TextTable
-from risingbandits.policies.parsing import parse_policies
+from risingbandits.policies._parsing import parse_policies
 from risingbandits.problems import ConstantCurve, Curve, Gaussian, Tabulated
 
 YARDSTICKS = ("red-ucb", "commit-ucb", "auto", "kl-ucb")

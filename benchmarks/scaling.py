@@ -24,9 +24,9 @@ from risingbandits import RisingBandit, policy_names, simulate
 from risingbandits._core.files import write_whole
 from risingbandits._core.tables import TextTable
 from risingbandits.problems import ConstantCurve, Curve, Exponential, Gaussian, NoNoise, PowerLaw, Tabulated
-from risingbandits.reports.figure_data import policy_places
-from risingbandits.reports.matplotlib_figures import save_figure
-from risingbandits.reports.style import look, styled
+from risingbandits.reports._figure_data import policy_places
+from risingbandits.reports._matplotlib_figures import save_figure
+from risingbandits.reports._style import look, styled
 from risingbandits.theory.complexity import regret_rate
 
 LIMIT = 0.8

@@ -26,9 +26,9 @@ import numpy.typing as npt
 
 from risingbandits.policies import Policy, get_policy
 from risingbandits.policies import _config_process as process
+from risingbandits.policies._config_points import Features
+from risingbandits.policies._knowledge import Knowledge
 from risingbandits.policies.config_model import ConfigModel
-from risingbandits.policies.config_points import Features
-from risingbandits.policies.knowledge import Knowledge
 
 Floats = npt.NDArray[np.float64]
 

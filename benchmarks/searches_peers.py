@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from risingbandits.policies.config_points import Features
+from risingbandits.policies._config_points import Features
 from searches import BENCHMARKS, Search, as_dicts, recorded, tables, tasks_of
 
 Floats = npt.NDArray[np.float64]

@@ -31,7 +31,7 @@ from sklearn.preprocessing import StandardScaler
 
 from risingbandits.allocation import Allocator
 from risingbandits.integrations import PartialFitArm, RisingSelector
-from risingbandits.lab.paper.imdb.tables import Paired
+from risingbandits.lab.paper.imdb._tables import Paired
 
 __all__ = ["BATCH", "DATA", "alone", "kept", "learners", "main", "split", "table"]
 

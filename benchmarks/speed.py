@@ -23,7 +23,7 @@ from rich.table import Table
 from risingbandits import Policy, RisingBandit, get_policy, get_problem, policy_names
 from risingbandits.policies import REdUCB
 from risingbandits.problems import random_problem
-from risingbandits.simulation.engine import Runner
+from risingbandits.simulation._engine import Runner
 from yardstick import c_loop
 
 WARM_START = (

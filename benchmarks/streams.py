@@ -30,7 +30,7 @@ from river.preprocessing import StandardScaler
 
 from model_choice_runs import in_order, river_policy, stream_models
 from risingbandits.integrations import RisingClassifier
-from risingbandits.lab.paper.imdb.tables import Paired
+from risingbandits.lab.paper.imdb._tables import Paired
 
 __all__ = ["CHANGES", "CONTENDERS", "POLICIES", "STREAMS", "main", "play", "play_change", "rows_of"]
 

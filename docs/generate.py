@@ -6,9 +6,9 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from risingbandits.lab.benchmark.records import families_tables, leaderboard, read_record
+from risingbandits.lab.benchmark._records import families_tables, leaderboard, read_record
 from risingbandits.policies import policy_names
-from risingbandits.reports.tables import policies_table
+from risingbandits.reports._tables import policies_table
 
 sys.path.append(str(Path(__file__).parents[1] / "tools"))
 from figures import read_list, when

@@ -22,9 +22,9 @@ from matplotlib.figure import Figure
 
 import risingbandits as rb
 from risingbandits._core.types import Floats, Ints
-from risingbandits.lab.benchmark.crossing import SCANNED
+from risingbandits.lab.benchmark._crossing import SCANNED
 from risingbandits.lab.benchmark.suite import load_tasks
-from risingbandits.reports.style import look, styled, tidy
+from risingbandits.reports._style import look, styled, tidy
 
 _DOCS = Path(__file__).parent
 _DARK = {"figure.facecolor": "#131416", "axes.facecolor": "#131416"} | dict.fromkeys(

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from risingbandits.allocation import open_reader
-from risingbandits.allocation.commands.plan_file import read_plan
+from risingbandits.allocation.commands._plan_file import read_plan
 from risingbandits.cli import run
 
 EXAMPLES = Path(__file__).parent.parent / "examples"

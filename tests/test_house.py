@@ -42,6 +42,22 @@ def test_every_public_name_is_in_the_api_page(package: str) -> None:
     assert missing == []
 
 
+def test_modules_that_no_list_of_public_names_knows_begin_with_an_underscore() -> None:
+    lists = [path.read_text() for path in (*SOURCE.rglob("__init__.py"), SOURCE / "policies" / "_table.py")]
+    listed = "\n".join(lists)
+    unknown = []
+    for path in SOURCE.rglob("*.py"):
+        module = ".".join(path.relative_to(SOURCE).with_suffix("").parts)
+        internal = any(part.startswith("_") for part in path.relative_to(SOURCE).parts)
+        if (
+            not internal
+            and not re.search(rf"risingbandits\.{module}\b|\"{module}\"", listed)
+            and "__all__" not in path.read_text()
+        ):
+            unknown.append(module)
+    assert unknown == []
+
+
 def test_the_surface_is_small_lazy_and_complete() -> None:
     assert sorted(rb.__all__) == sorted(dir(rb))
     assert len([name for name in rb.__all__ if name not in (*PACKAGES, "lab")]) <= 18

@@ -17,8 +17,8 @@ import pytest
 
 from risingbandits import Pull, RisingBanditsError
 from risingbandits._core import platform, processes
-from risingbandits.allocation.commands.command import command_arms
-from risingbandits.allocation.commands.plan_file import read_plan
+from risingbandits.allocation.commands._command import command_arms
+from risingbandits.allocation.commands._plan_file import read_plan
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "risingbandits"

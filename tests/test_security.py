@@ -17,7 +17,7 @@ SOURCE = ROOT / "src" / "risingbandits"
 # The files that may load what can run code, each named in SECURITY.md by its arms.
 UNPICKLING = {
     "allocation/cluster/process_arms.py": "ProcessArms",
-    "allocation/cluster/process_child.py": "ProcessArms",
+    "allocation/cluster/_process_child.py": "ProcessArms",
     "allocation/cluster/ray_arms.py": "RayArms",
     "integrations/sklearn.py": "PartialFitArm",
     "lab/ray_simulations.py": 'backend="ray"',

@@ -11,7 +11,7 @@ import pytest
 
 import risingbandits as rb
 from risingbandits import RisingBanditsError, allocation, policies, problems
-from risingbandits.allocation.commands.plan_file import read_plan
+from risingbandits.allocation.commands._plan_file import read_plan
 from risingbandits.lab.related import triggers
 from texts import agree, cases
 

@@ -25,7 +25,7 @@ from risingbandits import (
     policy_names,
 )
 from risingbandits.allocation.settings import as_arguments
-from risingbandits.allocation.stores.memory import MemoryStore
+from risingbandits.allocation.stores._memory import MemoryStore
 from risingbandits.policies import CommitUCB, EpsilonGreedy
 
 

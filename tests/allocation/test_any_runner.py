@@ -12,8 +12,8 @@ import pytest
 from any_runner import a_command, a_function_that_makes_one, a_process, an_object, take_turns
 from chain_arm import Chain, UnsavedChain, expected
 from risingbandits import Allocator, Execution, Pull, RisingBanditsError
+from risingbandits.allocation.arms._checkpointed import Checkpointed
 from risingbandits.allocation.arms.base import Outcome
-from risingbandits.allocation.arms.checkpointed import Checkpointed
 
 RUNNERS = (an_object, a_function_that_makes_one, a_process, a_command)
 ORDERS = [order for order in itertools.permutations(RUNNERS, 3) if a_command in order]

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from chain_arm import Chain, UnsavedChain, expected
 from risingbandits import Allocator, Execution
 from risingbandits._core.errors import RisingBanditsError
+from risingbandits.allocation.arms._checkpointed import Checkpointed
 from risingbandits.allocation.arms.base import Outcome
-from risingbandits.allocation.arms.checkpointed import Checkpointed
-from risingbandits.allocation.cluster.placement import Placed, room, who_must_go
+from risingbandits.allocation.cluster._placement import Placed, room, who_must_go
 from risingbandits.allocation.pull import CannotGoOn, Pull
 
 HAPPENINGS = ("told", "not told", "process lost", "process lost, not told", "raised", "made room")

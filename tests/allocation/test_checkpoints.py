@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from risingbandits import Allocator, Pull, RisingBanditsError
-from risingbandits.allocation.arms.checkpointed import Checkpointed
+from risingbandits.allocation.arms._checkpointed import Checkpointed
 from risingbandits.allocation.pull import CannotGoOn
 from risingbandits.allocation.settings import as_arguments
-from risingbandits.allocation.status.status import standing
+from risingbandits.allocation.status._status import standing
 
 OVERFITS = [0.1, 0.5, 0.9, 0.4, 0.3, 0.2]
 

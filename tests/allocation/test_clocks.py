@@ -11,8 +11,8 @@ import pytest
 from programs import PATIENCE, program
 from risingbandits import Allocator, Budget, Execution, NoArmAvailable
 from risingbandits._core import platform
-from risingbandits.allocation.stores import sqlite
-from risingbandits.allocation.stores.memory import MemoryStore
+from risingbandits.allocation.stores import _sqlite as sqlite
+from risingbandits.allocation.stores._memory import MemoryStore
 
 _REAL = time.time
 

@@ -21,12 +21,12 @@ from risingbandits import RisingBanditsError
 from risingbandits._core.platform import worker_name
 from risingbandits._core.processes import Trace, end_all
 from risingbandits.allocation import Outcome, Pull
+from risingbandits.allocation.arms._checkpointed import Checkpointed
 from risingbandits.allocation.arms.base import ArmInUse
-from risingbandits.allocation.arms.checkpointed import Checkpointed
-from risingbandits.allocation.commands import folders
-from risingbandits.allocation.commands.command import Command
-from risingbandits.allocation.commands.folders import ArmFolder
-from risingbandits.allocation.commands.plan_arms import CommandArm
+from risingbandits.allocation.commands import _folders as folders
+from risingbandits.allocation.commands._command import Command
+from risingbandits.allocation.commands._folders import ArmFolder
+from risingbandits.allocation.commands._plan_arms import CommandArm
 from risingbandits.allocation.pull import CannotGoOn, Saved, folder_name
 
 

@@ -18,9 +18,10 @@ import pytest
 from programs import program, until
 from risingbandits import Allocator, RisingBanditsError
 from risingbandits.allocation import open_reader
-from risingbandits.allocation.stores import sqlite, sqlite_files
-from risingbandits.allocation.stores.inspection import copy_whole_part, inspect_store
-from risingbandits.allocation.stores.sqlite_files import read_mark
+from risingbandits.allocation.stores import _sqlite as sqlite
+from risingbandits.allocation.stores import _sqlite_files as sqlite_files
+from risingbandits.allocation.stores._inspection import copy_whole_part, inspect_store
+from risingbandits.allocation.stores._sqlite_files import read_mark
 from risingbandits.cli import run
 from servers import PostgresServer
 

@@ -18,12 +18,12 @@ from risingbandits import Allocator, Execution
 from risingbandits._core.platform import locked
 from risingbandits._core.processes import begun, ended
 from risingbandits.allocation import Outcome, Pull, open_reader
+from risingbandits.allocation.arms._checkpointed import Checkpointed
 from risingbandits.allocation.arms.base import ArmInUse
-from risingbandits.allocation.arms.checkpointed import Checkpointed
-from risingbandits.allocation.commands import command as commands
-from risingbandits.allocation.commands.command import Command
-from risingbandits.allocation.commands.folders import ArmFolder
-from risingbandits.allocation.commands.plan_arms import CommandArm
+from risingbandits.allocation.commands import _command as commands
+from risingbandits.allocation.commands._command import Command
+from risingbandits.allocation.commands._folders import ArmFolder
+from risingbandits.allocation.commands._plan_arms import CommandArm
 from risingbandits.cli import run
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="/proc is needed to find processes")

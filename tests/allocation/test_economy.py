@@ -14,9 +14,9 @@ import pytest
 from chain_arm import Chain, expected
 from risingbandits import Allocator, Pull, RisingBanditsError
 from risingbandits.allocation import Told
+from risingbandits.allocation.arms._checkpointed import Checkpointed
+from risingbandits.allocation.arms._economy import Economy, check_keep, who_gives_up_first
 from risingbandits.allocation.arms.base import Outcome
-from risingbandits.allocation.arms.checkpointed import Checkpointed
-from risingbandits.allocation.arms.economy import Economy, check_keep, who_gives_up_first
 
 NAMES = ["a", "b", "c", "d", "e", "f"]
 

@@ -18,13 +18,13 @@ from hypothesis import strategies as st
 
 from risingbandits import Allocator
 from risingbandits._core.files import json_text
-from risingbandits.allocation.snapshot import pack, unpack
+from risingbandits.allocation._snapshot import pack, unpack
+from risingbandits.allocation.starting._memory import read_entry, remember
 from risingbandits.allocation.starting.earlier_runs import store_task
-from risingbandits.allocation.starting.memory import read_entry, remember
 from risingbandits.allocation.starting.prior import Belief, Prior
-from risingbandits.allocation.status.status import status_dict
+from risingbandits.allocation.status._status import status_dict
 from risingbandits.allocation.stores import reader as exports
-from risingbandits.allocation.stores.memory import MemoryStore
+from risingbandits.allocation.stores._memory import MemoryStore
 from risingbandits.allocation.stores.reader import StoreReader, open_reader
 from risingbandits.cli import run
 from servers import PostgresServer

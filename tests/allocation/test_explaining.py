@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from risingbandits import Allocator, Budget
-from risingbandits.allocation.deciding.costs import Costs
+from risingbandits.allocation.deciding._costs import Costs
 from risingbandits.allocation.starting.prior import Belief, Prior
+from risingbandits.allocation.status._status import standing, untried_sentence
 from risingbandits.allocation.status.arm_table import AllocationTable
-from risingbandits.allocation.status.status import standing, untried_sentence
 from risingbandits.policies import policy_names
 
 NAMES = [f"lr {i}" for i in range(6)]

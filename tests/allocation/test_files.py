@@ -12,7 +12,7 @@ import pytest
 
 from risingbandits import Allocator, RisingBanditsError
 from risingbandits.allocation import open_reader
-from risingbandits.allocation.stores.sqlite_files import check_file_system
+from risingbandits.allocation.stores._sqlite_files import check_file_system
 
 
 def make_store(path: Path, pulls: int = 40) -> bytes:

@@ -13,9 +13,9 @@ from test_command import done, sh
 
 from risingbandits import Allocator, Budget, Execution, Pull
 from risingbandits.allocation import Outcome
-from risingbandits.allocation.ledger import Ledger
-from risingbandits.allocation.snapshot import fold, load_ledger, pack, unpack
-from risingbandits.allocation.stores.sqlite import SqliteStore
+from risingbandits.allocation._ledger import Ledger
+from risingbandits.allocation._snapshot import fold, load_ledger, pack, unpack
+from risingbandits.allocation.stores._sqlite import SqliteStore
 
 LENGTHS = {"short": 3, "middle": 5, "long": 8}
 TOPS = {"short": 0.9, "middle": 0.5, "long": 0.3}

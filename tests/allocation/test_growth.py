@@ -15,13 +15,13 @@ import pytest
 
 from risingbandits import Allocator, Budget, Execution, NoArmAvailable, Pull, RisingBanditsError
 from risingbandits.allocation import Event, open_reader
-from risingbandits.allocation.growth import declared_by, said
+from risingbandits.allocation._growth import declared_by, said
+from risingbandits.allocation._snapshot import pack, unpack
 from risingbandits.allocation.settings import Settings, as_arguments
-from risingbandits.allocation.snapshot import pack, unpack
 from risingbandits.allocation.starting.earlier_runs import store_task
-from risingbandits.allocation.status.status import standing
-from risingbandits.allocation.stores.inspection import inspect_store
-from risingbandits.allocation.stores.memory import MemoryStore
+from risingbandits.allocation.status._status import standing
+from risingbandits.allocation.stores._inspection import inspect_store
+from risingbandits.allocation.stores._memory import MemoryStore
 from risingbandits.policies import CommitUCB, EpsilonGreedy, Policy, RoundRobin, policy_class
 from risingbandits.policies.objectives import Objective
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from risingbandits import Allocator, RisingBanditsError
 from risingbandits.allocation import open_reader
-from risingbandits.allocation.commands.matrix import MOST_ARMS, read_matrix
-from risingbandits.allocation.commands.plan_file import Plan, read_plan
+from risingbandits.allocation.commands._matrix import MOST_ARMS, read_matrix
+from risingbandits.allocation.commands._plan_file import Plan, read_plan
 from risingbandits.allocation.settings import as_arguments
 from risingbandits.cli import run
 

@@ -12,9 +12,9 @@ import pytest
 
 from risingbandits import Allocator, Budget, NoArmAvailable, Pull
 from risingbandits.allocation import Belief, Prior
-from risingbandits.allocation.ledger import Ledger
+from risingbandits.allocation._ledger import Ledger
+from risingbandits.allocation._snapshot import pack, unpack
 from risingbandits.allocation.settings import as_arguments
-from risingbandits.allocation.snapshot import pack, unpack
 from risingbandits.policies import Auto
 
 ARMS = {f"arm {i}": {"lr": 10.0 ** -(1 + i / 10), "depth": i % 4} for i in range(40)}

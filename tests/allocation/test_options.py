@@ -8,13 +8,14 @@ from typing import Any
 import pytest
 
 from risingbandits import Allocator
-from risingbandits.allocation import Event, options
-from risingbandits.allocation.deciding.workers import Workers
-from risingbandits.allocation.ledger import Ledger
-from risingbandits.allocation.options import Option
+from risingbandits.allocation import Event
+from risingbandits.allocation import _options as options
+from risingbandits.allocation._ledger import Ledger
+from risingbandits.allocation._options import Option
+from risingbandits.allocation._snapshot import pack, unpack
+from risingbandits.allocation.deciding._workers import Workers
 from risingbandits.allocation.settings import Settings
-from risingbandits.allocation.snapshot import pack, unpack
-from risingbandits.allocation.status.status import standing
+from risingbandits.allocation.status._status import standing
 
 
 class Bell(Option):

@@ -10,10 +10,10 @@ import pytest
 
 from risingbandits import RisingBanditsError
 from risingbandits.allocation import Outcome, Pull
-from risingbandits.allocation.commands.command import Command
-from risingbandits.allocation.commands.output import DEFAULT, LEAST
-from risingbandits.allocation.commands.plan_arms import CommandArm
-from risingbandits.allocation.commands.plan_file import read_plan
+from risingbandits.allocation.commands._command import Command
+from risingbandits.allocation.commands._output import DEFAULT, LEAST
+from risingbandits.allocation.commands._plan_arms import CommandArm
+from risingbandits.allocation.commands._plan_file import read_plan
 
 MUCH = 10_000_000
 PULL = Pull(1, "a", 1)

@@ -10,9 +10,9 @@ import pytest
 
 from risingbandits import Allocator
 from risingbandits.allocation import Pull, open_reader
-from risingbandits.allocation.arms.display import Display
-from risingbandits.allocation.arms.driver import Driver
-from risingbandits.allocation.arms.pace import Pace
+from risingbandits.allocation.arms._display import Display
+from risingbandits.allocation.arms._driver import Driver
+from risingbandits.allocation.arms._pace import Pace
 
 HOUR = 3_600.0
 

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from risingbandits import RisingBanditsError
 from risingbandits.allocation import Allocator, Budget
-from risingbandits.allocation.commands.placeholders import PLACEHOLDERS, check_placeholders, expand
-from risingbandits.allocation.commands.plan_file import Plan, read_plan
+from risingbandits.allocation.commands._placeholders import PLACEHOLDERS, check_placeholders, expand
+from risingbandits.allocation.commands._plan_file import Plan, read_plan
 from risingbandits.allocation.settings import as_arguments
-from risingbandits.cli.run_plan import plan_allocator
+from risingbandits.cli._run_plan import plan_allocator
 
 ARM = '[[arms]]\nname = "a"\ncommand = ["true"]\n'
 FULL = """\

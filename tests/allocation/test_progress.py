@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 
 from risingbandits import Allocator, Budget, Execution, Pull
-from risingbandits.allocation.arms.display import _Lines
-from risingbandits.allocation.arms.pace import Pace
+from risingbandits.allocation._ledger import Ledger
+from risingbandits.allocation.arms._display import _Lines
+from risingbandits.allocation.arms._pace import Pace
 from risingbandits.allocation.events import Event
-from risingbandits.allocation.ledger import Ledger
 from risingbandits.allocation.settings import Settings
-from risingbandits.allocation.status.progress import Progress, progress_of
-from risingbandits.allocation.status.status import allocation_table, flights_table
-from risingbandits.allocation.stores.memory import MemoryStore
+from risingbandits.allocation.status._progress import Progress, progress_of
+from risingbandits.allocation.status._status import allocation_table, flights_table
+from risingbandits.allocation.stores._memory import MemoryStore
 from risingbandits.cli import run
 
 

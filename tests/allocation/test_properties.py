@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from reference_allocator import ModelPull, ReferenceAllocator
 from risingbandits import Allocator, Budget, NoArmAvailable, Pull
 from risingbandits.allocation.settings import as_arguments
+from risingbandits.allocation.stores._memory import MemoryStore
+from risingbandits.allocation.stores._sqlite import SqliteStore
 from risingbandits.allocation.stores.base import Store
-from risingbandits.allocation.stores.memory import MemoryStore
-from risingbandits.allocation.stores.sqlite import SqliteStore
 from risingbandits.policies import BetaThompson, CommitUCB, EpsilonGreedy, Policy, RoundRobin
 
 POLICIES: list[Policy] = [CommitUCB(sigma="auto"), BetaThompson(), EpsilonGreedy(), RoundRobin()]

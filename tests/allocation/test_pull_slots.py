@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from risingbandits import Allocator, Execution, Pull, RisingBanditsError
 from risingbandits.allocation import open_reader
+from risingbandits.allocation._snapshot import pack, unpack
+from risingbandits.allocation.arms._slots import Places
 from risingbandits.allocation.arms.base import ArmInUse
-from risingbandits.allocation.arms.slots import Places
-from risingbandits.allocation.commands.placeholders import visible_devices
-from risingbandits.allocation.commands.plan_file import read_plan
-from risingbandits.allocation.snapshot import pack, unpack
+from risingbandits.allocation.commands._placeholders import visible_devices
+from risingbandits.allocation.commands._plan_file import read_plan
 from risingbandits.cli import run
 
 SLOTS = {"left": 2, "right": 1}

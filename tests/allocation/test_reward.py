@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from risingbandits import RisingBanditsError
 from risingbandits.allocation import Outcome
-from risingbandits.allocation.commands.output import LONGEST_LINE, read_reward
+from risingbandits.allocation.commands._output import LONGEST_LINE, read_reward
 
 
 @pytest.mark.parametrize(

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from risingbandits import Allocator, RisingBanditsError
-from risingbandits.allocation.commands.plan_arms import _ARM
-from risingbandits.allocation.commands.plan_file import _PLAN
-from risingbandits.allocation.growth import Given, declared_changes
-from risingbandits.allocation.ledger import Ledger
-from risingbandits.allocation.options import option_classes
+from risingbandits.allocation._growth import Given, declared_changes
+from risingbandits.allocation._ledger import Ledger
+from risingbandits.allocation._options import option_classes
+from risingbandits.allocation.commands._plan_arms import _ARM
+from risingbandits.allocation.commands._plan_file import _PLAN
 from risingbandits.allocation.settings import Execution, Settings, declared_settings
 from risingbandits.policies import Auto, GaussianUCB
 

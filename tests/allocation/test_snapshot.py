@@ -10,10 +10,11 @@ import pytest
 from test_properties import Clock, Machine, random_steps
 
 from risingbandits import Allocator
-from risingbandits.allocation import Event, session
-from risingbandits.allocation.ledger import Ledger
-from risingbandits.allocation.snapshot import fold, pack, unpack
-from risingbandits.allocation.stores.memory import MemoryStore
+from risingbandits.allocation import Event
+from risingbandits.allocation import _session as session
+from risingbandits.allocation._ledger import Ledger
+from risingbandits.allocation._snapshot import fold, pack, unpack
+from risingbandits.allocation.stores._memory import MemoryStore
 
 
 def state(ledger: Ledger) -> dict[str, Any]:
@@ -101,7 +102,7 @@ def test_a_run_that_has_grown_often_opens_without_telling_its_policy_everything_
 
 
 def test_a_snapshot_of_another_version_is_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
-    from risingbandits.allocation import snapshot
+    from risingbandits.allocation import _snapshot as snapshot
 
     allocator = Allocator(["a", "b"], 10)
     data = pack(allocator.ledger)

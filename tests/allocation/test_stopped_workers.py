@@ -17,7 +17,8 @@ import pytest
 from programs import PATIENCE, program, until
 from risingbandits import Allocator, NoArmAvailable, RisingBanditsError
 from risingbandits._core.platform import worker_name
-from risingbandits.allocation import StoreBusy, session
+from risingbandits.allocation import StoreBusy
+from risingbandits.allocation import _session as session
 from risingbandits.allocation.stores.base import open_store
 from servers import PostgresServer
 

@@ -9,11 +9,11 @@ import pytest
 
 from risingbandits import Allocator, Budget, Execution, RisingBanditsError
 from risingbandits.allocation import Event, open_reader
+from risingbandits.allocation.stores._memory import MemoryStore
+from risingbandits.allocation.stores._postgres import complaint
 from risingbandits.allocation.stores._sql import VERSION
+from risingbandits.allocation.stores._sqlite import SqliteStore
 from risingbandits.allocation.stores.base import Store, open_store
-from risingbandits.allocation.stores.memory import MemoryStore
-from risingbandits.allocation.stores.postgres import complaint
-from risingbandits.allocation.stores.sqlite import SqliteStore
 from risingbandits.cli import run
 from servers import PostgresServer
 

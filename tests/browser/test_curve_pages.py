@@ -11,7 +11,7 @@ import pytest
 
 from chromium import Watched
 from risingbandits import replay
-from risingbandits.reports.pages.logs_page import write_check_page, write_replay_page
+from risingbandits.reports.pages._logs_page import write_check_page, write_replay_page
 from risingbandits.theory.estimators._measured import check_curve
 from risingbandits.theory.estimators._questions import check_curves
 from sample_stores import WICKED

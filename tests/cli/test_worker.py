@@ -15,7 +15,8 @@ import pytest
 from programs import PATIENCE, program, until
 from risingbandits import RisingBanditsError
 from risingbandits.allocation import Event, open_reader
-from risingbandits.cli import run, run_plan
+from risingbandits.cli import _run_plan as run_plan
+from risingbandits.cli import run
 from risingbandits.cli._options import parse_duration
 
 # Every command says that it runs and then waits until it is let go.

@@ -18,7 +18,7 @@ from risingbandits._core import compile_wait
 from risingbandits.cli import app
 from risingbandits.policies import UCB1, RoundRobin
 from risingbandits.problems import Beta
-from risingbandits.simulation.engine import Runner, compiled_loop, curve_pull
+from risingbandits.simulation._engine import Runner, compiled_loop, curve_pull
 
 SCRIPT = "from risingbandits import simulate; simulate('commit-ucb', 'paper-2arms', horizon=50, jobs=1)"
 

@@ -15,7 +15,7 @@ import pytest
 from risingbandits import RisingBanditsError, get_problem
 from risingbandits._core.jit import compiled, instructions, interpreted, kernel, source_stamp
 from risingbandits.policies import REdUCB, RoundRobin
-from risingbandits.simulation.engine import Runner, compiled_loop
+from risingbandits.simulation._engine import Runner, compiled_loop
 
 HELPER = """
 from risingbandits._core.jit import kernel
@@ -32,7 +32,7 @@ from typing import NamedTuple
 from risingbandits import Policy, get_problem
 from risingbandits._core.jit import kernel
 from risingbandits.policies import Kernels
-from risingbandits.simulation.engine import Runner
+from risingbandits.simulation._engine import Runner
 from other_file import preferred
 import numpy as np
 
@@ -63,7 +63,7 @@ SCRIPT = """
 import numpy as np
 from mine import Mine
 from risingbandits import get_problem
-from risingbandits.simulation.engine import Runner
+from risingbandits.simulation._engine import Runner
 runner = Runner(Mine(), get_problem("paper-15arms"), 50, np.array([50]))
 run = runner.play(np.random.SeedSequence(0))
 policy = Mine().reset(15)

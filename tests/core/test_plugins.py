@@ -14,7 +14,7 @@ from contextlib import contextmanager
 import typer
 from risingbandits import get_problem
 from risingbandits.policies import ListedPolicy, ListedProblem, Plugin, RoundRobin, register
-from risingbandits.simulation.backends import Threads
+from risingbandits.simulation._backends import Threads
 
 commands = typer.Typer()
 

@@ -20,14 +20,14 @@ import readable_files as files
 from arm_curves import load_columns
 from risingbandits import Allocator, Policy, Result, RisingBanditsError
 from risingbandits.allocation import open_reader
+from risingbandits.allocation._snapshot import unpack
 from risingbandits.allocation.settings import Settings
-from risingbandits.allocation.snapshot import unpack
+from risingbandits.allocation.starting._memory import read_entry
 from risingbandits.allocation.starting.earlier_runs import read_sources
-from risingbandits.allocation.starting.memory import read_entry
 from risingbandits.cli._options import parse_duration, parse_noise
-from risingbandits.lab.benchmark.records import read_record
+from risingbandits.lab.benchmark._records import read_record
 from risingbandits.logs import curves_of, read_runs
-from risingbandits.policies.parsing import parse_policies
+from risingbandits.policies._parsing import parse_policies
 
 EXAMPLES = [60, pytest.param(1_000, marks=pytest.mark.slow)]
 LONGEST = 2_000  # characters of a sentence; names of files and values in it are cut

@@ -12,8 +12,8 @@ from frozen import LETTERS, mix, reward
 from risingbandits import Allocator, Budget, NoArmAvailable, Pull, RisingBanditsError
 from risingbandits.allocation import Belief, Prior
 from risingbandits.allocation.settings import as_arguments
-from risingbandits.allocation.stores.memory import MemoryStore
-from risingbandits.allocation.stores.sqlite import SqliteStore
+from risingbandits.allocation.stores._memory import MemoryStore
+from risingbandits.allocation.stores._sqlite import SqliteStore
 
 # -- what they are made with ----------------------------------------------------------------------------------------
 

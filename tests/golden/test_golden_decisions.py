@@ -13,7 +13,7 @@ from frozen import Case, Command, Simulated, load, recorded_names, rounding
 
 from risingbandits._core.jit import interpreted
 from risingbandits.policies import Kernels
-from risingbandits.simulation import engine
+from risingbandits.simulation import _engine as engine
 
 pytestmark = pytest.mark.filterwarnings("ignore:.* is contradicted by the rewards")  # made up as they are
 

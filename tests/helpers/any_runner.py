@@ -9,11 +9,11 @@ from typing import Any
 
 from chain_arm import Chain, expected
 from risingbandits import Allocator, Pull
-from risingbandits.allocation.arms.checkpointed import Checkpointed
-from risingbandits.allocation.arms.display import Display
-from risingbandits.allocation.arms.driver import Driver
-from risingbandits.allocation.commands.command import Command
-from risingbandits.allocation.commands.plan_arms import CommandArm
+from risingbandits.allocation.arms._checkpointed import Checkpointed
+from risingbandits.allocation.arms._display import Display
+from risingbandits.allocation.arms._driver import Driver
+from risingbandits.allocation.commands._command import Command
+from risingbandits.allocation.commands._plan_arms import CommandArm
 
 BUDGET, TURN = 30, 10
 

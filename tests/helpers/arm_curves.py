@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from risingbandits.logs.columns import arm_columns, csv_file
+from risingbandits.logs._columns import arm_columns, csv_file
 
 
 def load_columns(path: Path) -> dict[str, list[float]]:

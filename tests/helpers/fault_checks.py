@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from fault_worker import ARMS, BUDGET, Action, drawn
 from faults import Call, Case, Fault
-from risingbandits.allocation.stores.inspection import inspect_store
+from risingbandits.allocation.stores._inspection import inspect_store
 
 _COLUMNS = "id, kind, arm, pull, n, reward, text"
 

@@ -28,8 +28,8 @@ from typing import Any
 
 from risingbandits import Allocator, RisingBanditsError
 from risingbandits._core.processes import adopt_orphans
-from risingbandits.allocation.commands.command import command_arms
-from risingbandits.allocation.commands.plan_file import read_plan
+from risingbandits.allocation.commands._command import command_arms
+from risingbandits.allocation.commands._plan_file import read_plan
 from risingbandits.allocation.pull import Pull
 from risingbandits.allocation.settings import as_arguments
 

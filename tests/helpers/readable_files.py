@@ -15,8 +15,8 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from risingbandits import Allocator, simulate
-from risingbandits.allocation.snapshot import pack
-from risingbandits.allocation.starting.memory import remember
+from risingbandits.allocation._snapshot import pack
+from risingbandits.allocation.starting._memory import remember
 from risingbandits.policies import EpsilonGreedy
 
 

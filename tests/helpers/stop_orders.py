@@ -15,8 +15,8 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
-from risingbandits.allocation.arms.checkpointed import Checkpointed
-from risingbandits.allocation.arms.checkpoints import Checkpoints
+from risingbandits.allocation.arms._checkpointed import Checkpointed
+from risingbandits.allocation.arms._checkpoints import Checkpoints
 
 _PAUSE = 0.002  # seconds between looks at a file
 _watched: list[Orders] = []  # those that the files of this process follow

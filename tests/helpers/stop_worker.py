@@ -25,9 +25,9 @@ from nonce_arm import Nonces, made_elsewhere
 from risingbandits import Allocator
 from risingbandits.allocation import ProcessArms, RayArms
 from risingbandits.allocation.cluster import process_arms
-from risingbandits.allocation.cluster.process_child import serve
-from risingbandits.allocation.commands.command import command_arms
-from risingbandits.allocation.commands.plan_file import read_plan
+from risingbandits.allocation.cluster._process_child import serve
+from risingbandits.allocation.commands._command import command_arms
+from risingbandits.allocation.commands._plan_file import read_plan
 from stop_orders import Orders
 
 ARMS = ["a", "b", "c"]

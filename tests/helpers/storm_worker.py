@@ -19,7 +19,7 @@ from typing import Any
 
 import kill_worker
 from risingbandits import Allocator, Pull, RisingBanditsError
-from risingbandits.allocation import session
+from risingbandits.allocation import _session as session
 
 LEASE = 0.3  # seconds
 THREADS = 3

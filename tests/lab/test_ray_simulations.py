@@ -19,11 +19,11 @@ from risingbandits import Policy, get_policy, simulate
 from risingbandits._core.errors import RisingBanditsError
 from risingbandits.cli import run
 from risingbandits.lab import ray_simulations as ray_backend
-from risingbandits.lab.paper.regret_study import POLICIES, Size
+from risingbandits.lab.paper._regret_study import POLICIES, Size
+from risingbandits.lab.paper._stored_results import KEPT
 from risingbandits.lab.paper.reproduce import reproduce
-from risingbandits.lab.paper.stored_results import KEPT
 from risingbandits.lab.ray_simulations import RayBlocks, play_block, program_stamp
-from risingbandits.simulation.backends import Threads
+from risingbandits.simulation._backends import Threads
 
 
 @pytest.fixture(scope="module")

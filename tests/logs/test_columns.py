@@ -11,8 +11,9 @@ import pytest
 import risingbandits as rb
 from arm_curves import load_columns
 from risingbandits import RisingBanditsError
-from risingbandits.logs import columns, curves_of, read_runs
-from risingbandits.logs.columns import number_in, numbers_in
+from risingbandits.logs import _columns as columns
+from risingbandits.logs import curves_of, read_runs
+from risingbandits.logs._columns import number_in, numbers_in
 from risingbandits.logs.curves import write_csv
 from risingbandits.logs.runs import Point, series_of, without_rewritten
 

@@ -11,8 +11,9 @@ import pytest
 from tensorboardX import SummaryWriter
 
 from risingbandits import RisingBanditsError
-from risingbandits.logs import event_files, read_runs
-from risingbandits.logs.event_files import (
+from risingbandits.logs import _event_files as event_files
+from risingbandits.logs import read_runs
+from risingbandits.logs._event_files import (
     is_event_file,
     masked_checksum,
     masked_checksums,

@@ -18,7 +18,7 @@ from risingbandits.cli import run
 from risingbandits.logs.replay import Replay, noise_of_curves, replay
 from risingbandits.policies import Policy
 from risingbandits.problems import NoNoise
-from risingbandits.reports.tables import outcome_table, replay_csv, spending_table
+from risingbandits.reports._tables import outcome_table, replay_csv, spending_table
 
 CURVES = {
     "fast": [0.3, 0.4, 0.45, 0.47, 0.48, 0.49, 0.5, 0.5],

@@ -16,7 +16,7 @@ from risingbandits import Policy, RisingBandit, get_problem, simulate
 from risingbandits._core.jit import interpreted
 from risingbandits.lab.related import CUSUMUCB, GLRKLUCB, MUCB, _restarts, glr_kl_ucb
 from risingbandits.problems import Bernoulli, Gaussian
-from risingbandits.simulation.engine import Runner
+from risingbandits.simulation._engine import Runner
 from risingbandits.testing import check_policy
 
 HORIZON = 1_500

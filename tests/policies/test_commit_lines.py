@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 import reference_commit
 from risingbandits import Policy, get_policy, get_problem
 from risingbandits.policies import CommitUCB
-from risingbandits.policies.commit import _batches, _commit_value, _lines, _widths, grid
+from risingbandits.policies.commit import _batches, _commit_value, _lines, _widths
+from risingbandits.policies.commit import _grid as grid
 
 Floats = npt.NDArray[np.float64]
 NOTHING = np.empty(0)

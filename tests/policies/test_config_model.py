@@ -12,8 +12,8 @@ from risingbandits import RisingBanditsError
 from risingbandits.policies import _config_process as process
 from risingbandits.policies import config_model
 from risingbandits.policies._config_process import Points, Process, Scales
+from risingbandits.policies._knowledge import Knowledge
 from risingbandits.policies.config_model import ConfigModel
-from risingbandits.policies.knowledge import Knowledge
 from risingbandits.testing import check_policy
 
 GROUPS = np.array([0, 1, 1])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from risingbandits.policies.config_points import WORD, Config, Features
+from risingbandits.policies._config_points import WORD, Config, Features
 
 ROWS: list[Config] = [
     {"lr": 1e-4, "layers": 1.0, "opt": "adam", "seed": 1.0, "decay": None},

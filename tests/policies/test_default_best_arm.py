@@ -10,7 +10,7 @@ import pytest
 from reference_pilot import SlowPilotHalving
 from risingbandits import RisingBandit, simulate
 from risingbandits.policies import Auto
-from risingbandits.policies.default.best_arm import PilotHalving
+from risingbandits.policies.default._best_arm import PilotHalving
 from risingbandits.problems import NoNoise, random_problem
 from risingbandits.testing import check_policy, check_same_in_all_modes
 

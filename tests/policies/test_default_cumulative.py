@@ -13,7 +13,10 @@ from reference_default import SlowCumulative
 from risingbandits import RisingBandit, get_problem, simulate
 from risingbandits._core.jit import interpreted
 from risingbandits.policies import Auto
-from risingbandits.policies.default import comparison, cumulative, extrapolation, seen
+from risingbandits.policies.default import _comparison as comparison
+from risingbandits.policies.default import _cumulative as cumulative
+from risingbandits.policies.default import _extrapolation as extrapolation
+from risingbandits.policies.default import _seen as seen
 from risingbandits.problems import Gaussian
 
 

@@ -23,7 +23,7 @@ from risingbandits.lab.related import (
     SWGaussianThompson,
     sw_gaussian_ts,
 )
-from risingbandits.simulation.engine import Runner
+from risingbandits.simulation._engine import Runner
 from risingbandits.testing import check_policy
 
 pytestmark = pytest.mark.filterwarnings("ignore:.* is contradicted by the rewards")  # made up as they are

@@ -31,7 +31,7 @@ from risingbandits.policies import (
 from risingbandits.policies._kernels import reward_scale
 from risingbandits.policies.classic import _kl, _thompson, _windows
 from risingbandits.problems import NoNoise
-from risingbandits.simulation.engine import Runner, compiled_loop, curve_pull
+from risingbandits.simulation._engine import Runner, compiled_loop, curve_pull
 from risingbandits.testing import check_policy
 
 pytestmark = pytest.mark.filterwarnings("ignore:.* is contradicted by the rewards")  # made up as they are

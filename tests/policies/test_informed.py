@@ -13,8 +13,8 @@ from risingbandits import RisingBanditsError
 from risingbandits.policies import Auto, Policy, RoundRobin
 from risingbandits.policies import _config_process as process
 from risingbandits.policies._config_beliefs import believed
+from risingbandits.policies._knowledge import Knowledge
 from risingbandits.policies.config_model import ConfigModel, Space
-from risingbandits.policies.knowledge import Knowledge
 
 CONFIGS = [{"lr": 10.0 ** -(i / 10), "opt": "ab"[i % 2]} for i in range(30)]
 OBJECTIVES = pytest.mark.parametrize("objective", ["best-arm", "cumulative"])

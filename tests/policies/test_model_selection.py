@@ -15,7 +15,7 @@ from risingbandits import Policy, RisingBandit, get_problem
 from risingbandits._core.jit import interpreted
 from risingbandits.lab.related import Corral, RegretBalancing, corral
 from risingbandits.problems import Bernoulli, ConstantCurve
-from risingbandits.simulation.engine import Runner
+from risingbandits.simulation._engine import Runner
 from risingbandits.testing import check_policy
 
 HORIZON = 1_500

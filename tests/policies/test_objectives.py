@@ -15,7 +15,7 @@ from risingbandits.cli._options import Objective as Option
 from risingbandits.logs.replay import Replay
 from risingbandits.policies import Auto, objective_names, objectives, register_objective
 from risingbandits.problems import Tabulated
-from risingbandits.reports.tables import outcome_table
+from risingbandits.reports._tables import outcome_table
 
 CURVES = {f"net {k}": [0.1 * k * (1 - 0.9**n) for n in range(1, 41)] for k in range(1, 9)}
 

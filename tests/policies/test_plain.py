@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from risingbandits import Allocator, RisingBanditsError, replay, simulate
-from risingbandits.lab.benchmark.stamps import stamp_of
+from risingbandits.lab.benchmark._stamps import stamp_of
 from risingbandits.policies import Kernels, PlainPolicy, Policy, kernel, registry
 from risingbandits.testing import check_policy
 
@@ -139,7 +139,7 @@ def test_own_recommendation() -> None:
 
 def test_slowness_is_said_once(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     from risingbandits._core.progress import teller
-    from risingbandits.simulation import engine
+    from risingbandits.simulation import _engine as engine
 
     monkeypatch.setattr(engine, "_say_once", teller())
     for _ in range(2):

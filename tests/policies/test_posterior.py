@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from risingbandits import Policy, RisingBandit, RisingBanditsError
 from risingbandits._core.jit import interpreted
 from risingbandits.policies import Auto
-from risingbandits.policies import posterior as model
+from risingbandits.policies import _posterior as model
 from risingbandits.policies._kernels import levels
 from risingbandits.problems import Gaussian, Polynomial
 from risingbandits.testing.policies import play_by_hand, play_interpreted

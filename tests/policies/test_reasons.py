@@ -18,8 +18,8 @@ from risingbandits.policies import (
     policy_class,
     policy_names,
 )
+from risingbandits.policies._reasons import against, explanation
 from risingbandits.policies.explanation import Explanation, Units
-from risingbandits.policies.reasons import against, explanation
 
 ROUNDS = 120
 

@@ -17,7 +17,7 @@ from risingbandits import get_problem, simulate
 from risingbandits.policies import REdUCB
 from risingbandits.policies._kernels import pruning
 from risingbandits.problems import NoNoise, random_problem
-from risingbandits.simulation.engine import Runner
+from risingbandits.simulation._engine import Runner
 
 pytestmark = pytest.mark.filterwarnings("ignore:.* is contradicted by the rewards")  # made up as they are
 

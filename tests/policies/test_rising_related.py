@@ -19,7 +19,7 @@ from risingbandits.lab.related import RAWUCB, RCBE, TIUCB, CureUCB, LinearAE, Li
 from risingbandits.lab.related import _least_squares as least_squares
 from risingbandits.policies._kernels import noise
 from risingbandits.problems import ConstantCurve, Gaussian, LinearCapped, NoNoise, Tabulated
-from risingbandits.simulation.engine import Runner
+from risingbandits.simulation._engine import Runner
 from risingbandits.testing import check_policy
 
 pytestmark = pytest.mark.filterwarnings("ignore:.* is contradicted by the rewards")  # made up as they are

@@ -91,8 +91,8 @@ def by_contest() -> Policy:
 
 
 def by_plan(tmp_path: Path) -> Policy:
-    from risingbandits.allocation.commands.plan_file import read_plan
-    from risingbandits.cli.run_plan import plan_allocator
+    from risingbandits.allocation.commands._plan_file import read_plan
+    from risingbandits.cli._run_plan import plan_allocator
 
     text = f"budget = 4\npolicy = '{WRITTEN}'\n[[arms]]\nname = 'a'\ncommand = ['true']\n"
     (tmp_path / "plan.toml").write_text(text)

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from risingbandits.policies.commit.grid import commit_grid, commit_windows
+from risingbandits.policies.commit._grid import commit_grid, commit_windows
 from risingbandits.problems import Curve, Tabulated
 from risingbandits.theory.upper_bounds._commit_lines import commit_value
 

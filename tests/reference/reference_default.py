@@ -13,7 +13,7 @@ from scipy.optimize import brentq
 from scipy.stats import norm
 
 from risingbandits._core.jit import interpreted
-from risingbandits.policies.default import extrapolation
+from risingbandits.policies.default import _extrapolation as extrapolation
 
 _RISE, _AREA = interpreted(extrapolation.rise), interpreted(extrapolation.area)
 _OPEN = -1

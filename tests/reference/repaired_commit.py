@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from risingbandits.policies.commit.grid import commit_windows, next_point
+from risingbandits.policies.commit._grid import commit_windows, next_point
 
 TIE = 1e-9
 

@@ -14,12 +14,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from risingbandits import Policy, Result, RisingBandit, RisingBanditsError, simulate
-from risingbandits.lab.paper.regret_study import POLICIES
+from risingbandits.lab.paper._regret_study import POLICIES
 from risingbandits.policies import Constant, policy_names
 from risingbandits.problems import LinearCapped, random_problem
-from risingbandits.reports.figure_data import _POLICY_PLACES, Shares, policy_places, regret_lines
-from risingbandits.reports.matplotlib_figures import plot_curves, plot_pulls, plot_regret, save_figure
-from risingbandits.reports.style import look, thousands
+from risingbandits.reports._figure_data import _POLICY_PLACES, Shares, policy_places, regret_lines
+from risingbandits.reports._matplotlib_figures import plot_curves, plot_pulls, plot_regret, save_figure
+from risingbandits.reports._style import look, thousands
 
 
 def test_shares_in_a_table_are_whole_percents_and_little_is_not_nothing() -> None:

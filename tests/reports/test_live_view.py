@@ -15,9 +15,9 @@ import pytest
 from programs import PATIENCE
 from risingbandits import RisingBanditsError
 from risingbandits.allocation.allocator import Allocator
-from risingbandits.reports.live import page_updates
-from risingbandits.reports.live.page_updates import PageUpdates, State
-from risingbandits.reports.live.server import serve
+from risingbandits.reports.live import _page_updates as page_updates
+from risingbandits.reports.live._page_updates import PageUpdates, State
+from risingbandits.reports.live._server import serve
 from sample_stores import WICKED, make_store, reward_of
 from watching import watching
 

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Annotation
 
 from risingbandits import Result, RisingBanditsError
-from risingbandits.reports.matplotlib_figures import WIDTHS, spread
+from risingbandits.reports._matplotlib_figures import WIDTHS, spread
 
 
 def made(ends: dict[str, float], runs: int = 3) -> Result:

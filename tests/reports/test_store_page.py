@@ -19,11 +19,11 @@ from risingbandits.allocation.allocator import Allocator
 from risingbandits.allocation.budget import Budget
 from risingbandits.allocation.events import Event
 from risingbandits.allocation.settings import Settings
-from risingbandits.allocation.status.status import allocation_table, arms_table
+from risingbandits.allocation.status._status import allocation_table, arms_table
 from risingbandits.allocation.stores.reader import open_reader
 from risingbandits.cli import run
-from risingbandits.reports import allocation_log as following
-from risingbandits.reports.allocation_log import AllocationLog, Follower
+from risingbandits.reports import _allocation_log as following
+from risingbandits.reports._allocation_log import AllocationLog, Follower
 from risingbandits.reports.pages import page_of, write_html
 from risingbandits.reports.pages.layout import Answer, Answers, Bar, Figure, plotly_script
 from risingbandits.reports.pages.store_page import allocation_page

@@ -22,11 +22,11 @@ from risingbandits._core import tables
 from risingbandits.cli import run
 from risingbandits.lab.related.triggers import with_triggers
 from risingbandits.policies import RoundRobin
-from risingbandits.reports.matplotlib_figures import plot_curves, plot_pulls, plot_regret
+from risingbandits.reports._matplotlib_figures import plot_curves, plot_pulls, plot_regret
+from risingbandits.reports._style import look
 from risingbandits.reports.pages import layout, write_html
 from risingbandits.reports.pages.layout import plotly_script
 from risingbandits.reports.study import Study, StudyNotes
-from risingbandits.reports.style import look
 from sample_stores import WICKED
 
 

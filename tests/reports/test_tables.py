@@ -12,8 +12,8 @@ from rich.console import Console
 from risingbandits import Result, policy_names, simulate
 from risingbandits._core.tables import TextTable
 from risingbandits.policies import policy_class
-from risingbandits.reports.tables import parameters_table, policies_table
-from risingbandits.simulation.summary import summary_table
+from risingbandits.reports._tables import parameters_table, policies_table
+from risingbandits.simulation._summary import summary_table
 
 
 def made_up(final: list[float]) -> Result:

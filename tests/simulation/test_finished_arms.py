@@ -14,7 +14,7 @@ from risingbandits._core.jit import interpreted
 from risingbandits.policies import CommitUCB
 from risingbandits.problems import ConstantCurve, Gaussian, NoNoise, Polynomial
 from risingbandits.problems._kernels import draw_reward, mean_at
-from risingbandits.simulation.engine import Run, Runner, loop
+from risingbandits.simulation._engine import Run, Runner, loop
 
 
 def ending_problem(limits: int | list[int] | None = None, noise: float = 0.1) -> RisingBandit:

@@ -18,7 +18,7 @@ from programs import PATIENCE, program, until
 from risingbandits import Result, RisingBandit, RisingBanditsError, get_problem, simulate
 from risingbandits.policies import Constant, REdUCB, RoundRobin
 from risingbandits.problems import Bernoulli, ConstantCurve, NoNoise, Polynomial
-from risingbandits.simulation.backends import Threads
+from risingbandits.simulation._backends import Threads
 from risingbandits.simulation.run import record_rounds
 from risingbandits.testing import play_by_hand
 

@@ -13,7 +13,7 @@ import pytest
 CONTRIBUTING = Path(__file__).parents[2] / "CONTRIBUTING.md"
 WHO_PLAYS = """
 import threading
-from risingbandits.simulation.backends import Threads
+from risingbandits.simulation._backends import Threads
 main = threading.main_thread()
 here = {here for _, _, here in Threads(2).play(lambda _: lambda _: threading.current_thread() is main, {"a": [1, 2]})}
 """

@@ -11,8 +11,8 @@ import pytest
 
 from risingbandits import Allocator, RisingBanditsError
 from risingbandits.allocation.events import Event
+from risingbandits.allocation.stores._memory import MemoryStore
 from risingbandits.allocation.stores.base import open_store
-from risingbandits.allocation.stores.memory import MemoryStore
 from risingbandits.policies import Kernels, Policy, kernel
 from risingbandits.testing import check_arm, check_failing_arm, check_killed_arm, check_policy, check_store
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from risingbandits import RisingBandit, RisingBanditsError, get_problem, simulate
-from risingbandits.lab.paper.pair_study import learning_policies, play_pairs
+from risingbandits.lab.paper._pair_study import learning_policies, play_pairs
 from risingbandits.lab.paper.pairs import PAIRS, problem_pair
 from risingbandits.problems import ConstantCurve, Exponential, Gaussian, NoNoise, PowerLaw, random_problem
 from risingbandits.theory.complexity import cumulative_increment, gaps

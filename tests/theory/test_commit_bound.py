@@ -14,7 +14,7 @@ from concave_problems import random_concave
 from reference_bound import ReferenceBound, commit_ceiling, price
 from risingbandits import RisingBandit, RisingBanditsError, get_policy, get_problem
 from risingbandits.policies import CommitUCB, REdUCB
-from risingbandits.policies.commit.grid import commit_grid, commit_windows
+from risingbandits.policies.commit._grid import commit_grid, commit_windows
 from risingbandits.problems import (
     Bernoulli,
     ConstantCurve,

@@ -16,7 +16,7 @@ from concave_problems import FAMILIES, random_arm, random_concave
 from reference_bound import anchored_line, commit_ceiling, two_block_line
 from repaired_commit import RepairedCommit, average, lines_at
 from risingbandits import RisingBandit, simulate
-from risingbandits.policies.commit.grid import commit_grid, commit_windows
+from risingbandits.policies.commit._grid import commit_grid, commit_windows
 from risingbandits.problems import NoNoise, Tabulated
 from risingbandits.theory.upper_bounds import (
     commit_confidence,

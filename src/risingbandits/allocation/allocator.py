@@ -13,7 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from risingbandits._core.errors import RisingBanditsError, check_choice, check_finite, shown
-from risingbandits.allocation.arm_state import best_pull
+from risingbandits.allocation._arm_state import best_pull
+from risingbandits.allocation._growth import take_over, wanted_changes
+from risingbandits.allocation._ledger import Ledger
+from risingbandits.allocation._session import LONGEST_TEXT, Joined, NotNow, Session, ask_patiently, make_or_join
+from risingbandits.allocation.arms._checkpointed import Checkpointed
+from risingbandits.allocation.arms._checkpoints import Name
+from risingbandits.allocation.arms._slots import Places, Slots, check_slot
 from risingbandits.allocation.arms.base import (
     Arm,
     Outcome,
@@ -23,15 +29,9 @@ from risingbandits.allocation.arms.base import (
     direction_of_arms,
     own_config,
 )
-from risingbandits.allocation.arms.checkpointed import Checkpointed
-from risingbandits.allocation.arms.checkpoints import Name
-from risingbandits.allocation.arms.slots import Places, Slots, check_slot
 from risingbandits.allocation.budget import Budget, as_budget
-from risingbandits.allocation.growth import take_over, wanted_changes
-from risingbandits.allocation.ledger import Ledger
 from risingbandits.allocation.listeners import Listener, Listeners, Told
 from risingbandits.allocation.pull import NoArmAvailable, Pull, check_proof, place_of
-from risingbandits.allocation.session import LONGEST_TEXT, Joined, NotNow, Session, ask_patiently, make_or_join
 from risingbandits.allocation.settings import (
     Execution,
     Settings,
@@ -41,7 +41,7 @@ from risingbandits.allocation.settings import (
     declared_settings,
     stored_settings,
 )
-from risingbandits.allocation.starting.given import bare_settings, with_prior
+from risingbandits.allocation.starting._given import bare_settings, with_prior
 from risingbandits.allocation.stores.base import Store, closed_on_error, open_store
 from risingbandits.policies import Objective, Policy
 
@@ -332,7 +332,7 @@ class Allocator:
 
     def doubt_direction(self) -> None:
         """Warn, once, if most curves go the wrong way."""
-        from risingbandits.allocation.status.status import direction_sentence
+        from risingbandits.allocation.status._status import direction_sentence
 
         if not self._doubted and (said := direction_sentence(self.ledger)):
             self._doubted = True
@@ -344,7 +344,7 @@ class Allocator:
 
     def explain(self) -> AllocationTable:
         """A table for people: each arm's level, trend, width, value, pulls, cost and status, and why it is next."""
-        from risingbandits.allocation.status.status import allocation_table
+        from risingbandits.allocation.status._status import allocation_table
 
         with self._session.lock:
             return allocation_table(self.ledger)
@@ -440,8 +440,8 @@ class Allocator:
         that is least likely to be resumed gives up its own first; if it is resumed, it is trained again, at no cost to
         the budget.
         """
-        from risingbandits.allocation.arms.driver import run_arms
-        from risingbandits.allocation.cluster.remote_arms import arms_on
+        from risingbandits.allocation.arms._driver import run_arms
+        from risingbandits.allocation.cluster._remote_arms import arms_on
 
         with arms_on(backend, self._arms if arms is None else arms, Places(slots).jobs(jobs)) as chosen:
             run_arms(self, chosen, jobs, progress, slots, keep)
@@ -491,7 +491,7 @@ class Allocator:
         By default the run is named after its store and the day on which it began. `run` and a loop over the allocator
         do this when they end; there a folder that cannot be written to is a warning.
         """
-        from risingbandits.allocation.starting.memory import remember
+        from risingbandits.allocation.starting._memory import remember
 
         if self._folder_of_runs is None:
             raise RisingBanditsError("remember must be given to Allocator, such as remember='runs', to remember a run.")

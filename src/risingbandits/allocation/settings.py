@@ -30,16 +30,16 @@ from risingbandits._core.errors import (
     shown,
 )
 from risingbandits._version import __version__
+from risingbandits.allocation._defaults import check_sigma, choose_policy, takes_any_range
+from risingbandits.allocation._options import Check, Setting, option_classes
 from risingbandits.allocation.budget import Budget, as_budget
-from risingbandits.allocation.defaults import check_sigma, choose_policy, takes_any_range
 from risingbandits.allocation.events import WrittenByNewer
-from risingbandits.allocation.options import Check, Setting, option_classes
 from risingbandits.allocation.pull import OutOfRange
 from risingbandits.allocation.starting.prior import Prior
 from risingbandits.policies import Policy, policy_class
+from risingbandits.policies._settings import or_none
 from risingbandits.policies.base import DIRECTIONS
 from risingbandits.policies.objectives import DEFAULT, Objective
-from risingbandits.policies.settings import or_none
 
 ORDERS = ("given", "random")
 BY_ARM = ("max_pulls", "warm_start", "configs")  # may differ from arm to arm
@@ -93,7 +93,7 @@ def _policy(where: str, value: Any) -> Policy | str | None:
         if "(" not in value and "," not in value:
             policy_class(value)
             return value
-        from risingbandits.policies.parsing import parse_policies
+        from risingbandits.policies._parsing import parse_policies
 
         policies = list(parse_policies(value).values())
         for policy in policies:

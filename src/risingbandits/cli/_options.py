@@ -162,7 +162,7 @@ def parse_pair(text: str, labels: Container[str]) -> tuple[str, str]:
     >>> parse_pair("red-ucb(eps=0.1, ties='random'), round-robin", ["red-ucb(eps=0.1, ties='random')", "round-robin"])
     ("red-ucb(eps=0.1, ties='random')", 'round-robin')
     """
-    from risingbandits.policies.parsing import split_policies
+    from risingbandits.policies._parsing import split_policies
 
     parts = split_policies(text)
     if len(parts) != 2 or parts[0] == parts[1] or not all(part in labels for part in parts):

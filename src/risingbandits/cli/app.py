@@ -19,7 +19,12 @@ from risingbandits._core.errors import RisingBanditsError
 from risingbandits._core.plugins import load, plugins
 from risingbandits._core.progress import each_said_once
 from risingbandits._version import __version__
-from risingbandits.cli import demo, logs, prior, run_plan, store, study
+from risingbandits.cli import _demo as demo
+from risingbandits.cli import _logs as logs
+from risingbandits.cli import _prior as prior
+from risingbandits.cli import _run_plan as run_plan
+from risingbandits.cli import _store as store
+from risingbandits.cli import _study as study
 from risingbandits.cli._interrupts import CODE, say
 
 _SHORT = {"install_completion": "Install completion in this shell.", "show_completion": "Print the script for it."}

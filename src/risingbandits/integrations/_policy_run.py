@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from risingbandits._core.errors import RisingBanditsError, shown
-from risingbandits.allocation.defaults import choose_policy
+from risingbandits.allocation._defaults import choose_policy
 from risingbandits.policies import Objective, Policy
 from risingbandits.policies.objectives import DEFAULT
 

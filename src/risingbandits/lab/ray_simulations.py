@@ -25,7 +25,7 @@ from risingbandits._core.errors import RisingBanditsError, check_positive_int
 from risingbandits._core.jit import NUMBA_VERSION
 from risingbandits._core.ray_connection import connected, import_ray
 from risingbandits._version import __version__
-from risingbandits.simulation.backends import Backend, Begin
+from risingbandits.simulation._backends import Backend, Begin
 
 K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")

@@ -20,6 +20,8 @@ from risingbandits.logs.replay import Replay
 from risingbandits.policies.explanation import counted
 from risingbandits.policies.objectives import Objective
 
+__all__ = ["Advice", "Cost", "advise", "policy_for"]
+
 NEAR = 0.01  # of the reward range: an arm this close to the best one is as good
 _LEAST_ARMS, _LEAST_VALUES, _LEAST_ORDERS = 3, 5, 5
 _PREFERRED = "auto"  # among policies that do equally well: the default of an allocation

@@ -12,11 +12,12 @@ from pathlib import Path
 import numpy as np
 
 from risingbandits._core.errors import RisingBanditsError, shown
-from risingbandits.logs import tables, tracking
-from risingbandits.logs.columns import NotCsv, arm_columns, csv_file
-from risingbandits.logs.event_files import is_event_file, read_event_file
+from risingbandits.logs import _tables as tables
+from risingbandits.logs import _tracking as tracking
+from risingbandits.logs._columns import NotCsv, arm_columns, csv_file
+from risingbandits.logs._event_files import is_event_file, read_event_file
+from risingbandits.logs._wandb_files import add_wandb_run, is_wandb_file
 from risingbandits.logs.runs import Recording, Series
-from risingbandits.logs.wandb_files import add_wandb_run, is_wandb_file
 
 _SQLITE, _PARQUET = b"SQLite format 3\0", b"PAR1"
 _STORE = {"settings", "events"}  # the tables of a store of ours

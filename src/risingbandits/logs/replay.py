@@ -23,7 +23,7 @@ from risingbandits.policies import Policy
 from risingbandits.policies.base import DIRECTIONS, Kernels
 from risingbandits.policies.objectives import DEFAULT, Objective
 from risingbandits.problems import Gaussian, NoNoise, RisingBandit
-from risingbandits.simulation.engine import Run, Runner, loop
+from risingbandits.simulation._engine import Run, Runner, loop
 from risingbandits.simulation.run import Policies, labelled_policies
 
 if TYPE_CHECKING:

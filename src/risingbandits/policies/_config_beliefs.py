@@ -13,8 +13,8 @@ import numpy as np
 
 from risingbandits._core.types import Floats, Ints
 from risingbandits.policies import _config_process as process
+from risingbandits.policies._knowledge import Knowledge
 from risingbandits.policies.config_model import FIT, LEAST, ROWS, Space, last_point
-from risingbandits.policies.knowledge import Knowledge
 
 _GROWTH = 1.25  # what is believed changes after so many times the pulls
 

@@ -23,11 +23,12 @@ from numpy.typing import ArrayLike
 from risingbandits._core.entry_points import EntryPoint
 from risingbandits._core.errors import RisingBanditsError, check_positive_int, shown
 from risingbandits._core.types import Floats, Ints, Mask, Rng
-from risingbandits.policies import posterior, reasons
+from risingbandits.policies import _posterior as posterior
+from risingbandits.policies import _reasons as reasons
 from risingbandits.policies._kernels import levels
+from risingbandits.policies._knowledge import Knowledge
+from risingbandits.policies._settings import check_settings
 from risingbandits.policies.explanation import Explanation, Moment
-from risingbandits.policies.knowledge import Knowledge
-from risingbandits.policies.settings import check_settings
 
 if TYPE_CHECKING:
     from risingbandits.problems import RisingBandit
@@ -90,7 +91,7 @@ class Policy:
     ``clone``, ``save``, ``load`` and, to keep a run themselves, ``state_dict`` and ``restore``.
 
     Authors (`help(risingbandits.policies)` has an example) write a constructor that only stores its arguments under
-    their own names, or settings as fields made by `risingbandits.policies.settings`, and
+    their own names, or settings as fields made by `risingbandits.policies._settings`, and
 
     - ``name``, ``summary`` and the other tags below;
     - ``kernels``, the compiled pieces, or ``kernels_for(n_arms, horizon)`` if they depend on the settings or on the
@@ -280,7 +281,7 @@ class Policy:
 
     def _restored_state(self, fresh: Any, numbers: dict[str, Any], arrays: dict[str, Any]) -> Any:
         """The ``fresh`` state filled with what was stored, if that has the same shape and types."""
-        from risingbandits.policies import saving
+        from risingbandits.policies import _saving as saving
 
         return saving.filled(fresh, numbers, arrays)
 
@@ -426,7 +427,7 @@ class Policy:
 
     def state_dict(self) -> dict[str, Any]:
         """The run as plain numbers and arrays, for `restore`; the settings are not in it."""
-        from risingbandits.policies import saving
+        from risingbandits.policies import _saving as saving
 
         self._check_begun("state_dict")
         return saving.state_dict(self)
@@ -440,7 +441,7 @@ class Policy:
         >>> RoundRobin().restore(policy.state_dict()).ask()
         1
         """
-        from risingbandits.policies import saving
+        from risingbandits.policies import _saving as saving
 
         try:
             saving.restore(self, run)
@@ -450,14 +451,14 @@ class Policy:
 
     def save(self, path: str | Path) -> Path:
         """Write the settings and the exact state of the run to one file (npz with a JSON header; no pickle)."""
-        from risingbandits.policies import saving
+        from risingbandits.policies import _saving as saving
 
         return saving.save(self, Path(path))
 
     @staticmethod
     def load(path: str | Path) -> Policy:
         """Read a policy back; it continues exactly where it was saved."""
-        from risingbandits.policies import saving
+        from risingbandits.policies import _saving as saving
 
         return saving.load(Path(path))
 

@@ -9,9 +9,9 @@ import numpy as np
 from risingbandits._core.errors import RisingBanditsError
 from risingbandits._core.jit import kernel
 from risingbandits._core.types import Floats, Mask, Rng
+from risingbandits.policies._settings import integer
 from risingbandits.policies.base import Kernels, Policy
 from risingbandits.policies.registry import register
-from risingbandits.policies.settings import integer
 
 if TYPE_CHECKING:
     from risingbandits.problems import RisingBandit

@@ -11,13 +11,13 @@ from risingbandits._core.errors import check_finite
 from risingbandits._core.stats import normal_shares
 from risingbandits._core.types import Floats, Ints
 from risingbandits.policies import _config_process as process
+from risingbandits.policies._config_points import Features, plain_config
 from risingbandits.policies._config_process import Points, Process, Scales
-from risingbandits.policies.config_points import Features, plain_config
+from risingbandits.policies._knowledge import Knowledge
+from risingbandits.policies._settings import integer
 from risingbandits.policies.explanation import Moment
-from risingbandits.policies.knowledge import Knowledge
 from risingbandits.policies.plain import PlainPolicy, PlainState
 from risingbandits.policies.registry import register
-from risingbandits.policies.settings import integer
 
 START, RUNG = 3, 1.5  # pulls of a start; factor to the next rung
 FIRST, RANDOM = 3, 5  # starts at random without a prior; every fifth start is random, in case the model is wrong

@@ -73,7 +73,7 @@ class _Call:
 class PlainPolicy(Policy):
     """Base class of policies in ordinary Python, with any of NumPy.
 
-    Authors write a constructor as for `Policy`, or fields made by `risingbandits.policies.settings`, and
+    Authors write a constructor as for `Policy`, or fields made by `risingbandits.policies._settings`, and
 
     - ``start()``, which begins a run: it sets attributes, and finds ``self.n_arms``, ``self.horizon`` (None: unknown)
       and ``self.rng``, a generator that follows from the seed;

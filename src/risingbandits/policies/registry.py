@@ -62,7 +62,7 @@ def get_policy(name: str, **params: Any) -> Policy:
     REdUCB(eps=0.1, ties='random')
     """
     if isinstance(name, str) and "(" in name:
-        from risingbandits.policies.parsing import parse_policy
+        from risingbandits.policies._parsing import parse_policy
 
         written = parse_policy(name)
         return make_policy(type(written), {**written.get_params(), **params})

@@ -13,9 +13,11 @@ from risingbandits._core.files import readable, write_whole
 from risingbandits._version import __version__
 from risingbandits.policies.objectives import Objective, shown_objectives
 from risingbandits.problems import RisingBandit
-from risingbandits.reports.figure_data import Curves
+from risingbandits.reports._figure_data import Curves
+from risingbandits.simulation._summary import summary_table
 from risingbandits.simulation.result import Result
-from risingbandits.simulation.summary import summary_table
+
+__all__ = ["SavedStudy", "Study", "StudyNotes", "write_report"]
 
 _FORMAT = 1
 _FILE = "study.json"
@@ -97,7 +99,7 @@ class StudyNotes(NamedTuple):
 
 def prepare_folder(folder: Path) -> Path:
     """Create the folder, or say why it cannot be created or what its figures need, before any work is done."""
-    importlib.import_module("risingbandits.reports.style")
+    importlib.import_module("risingbandits.reports._style")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -116,7 +118,7 @@ def write_report(studies: Sequence[Study], folder: str | Path, command: str) -> 
     The folder is created if needed, and files of an earlier report with the same names are replaced. ``command`` says
     how to get the same report again, for the reader.
     """
-    from risingbandits.reports import matplotlib_figures  # not needed to read a study
+    from risingbandits.reports import _matplotlib_figures as matplotlib_figures
 
     folder = prepare_folder(Path(folder))
     parts = [

@@ -337,7 +337,7 @@ class Result:
         round-robin,0,2.5618...,0.0,1,50,50
         round-robin,1,2.5618...,0.0,1,50,50
         """
-        from risingbandits.simulation.summary import result_csv
+        from risingbandits.simulation._summary import result_csv
 
         return self._written(path, result_csv(self, rows, objective))
 
@@ -355,12 +355,12 @@ class Result:
         is LaTeX, used as it is. ``columns`` picks some by their heads, ``["policy", "final regret"]``: all of them are
         wider than a column of a paper.
         """
-        from risingbandits.simulation.summary import latex_table
+        from risingbandits.simulation._summary import latex_table
 
         return self._written(path, latex_table(self._table(objective).only(columns), caption, label))
 
     def _table(self, objective: str | Objective | None = None) -> TextTable:
-        from risingbandits.simulation.summary import summary_table
+        from risingbandits.simulation._summary import summary_table
 
         return summary_table(self, objective)
 
@@ -392,12 +392,12 @@ class Result:
     def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
         """Mean cumulative regret with bands of 95 % confidence, on ``ax`` or a new figure.
 
-        Options, all of `risingbandits.reports.matplotlib_figures.plot_regret`: ``policies`` (only these labels),
+        Options, all of `risingbandits.reports._matplotlib_figures.plot_regret`: ``policies`` (only these labels),
         ``band`` (True, False or a confidence), ``log`` ("x", "y" or "xy"), ``legend`` ("right", "below", "labels" at
         the ends of the lines, "none", or a place inside such as "upper left"), ``title`` ("" for none), ``width``
         (inches, "column" or "page" of a paper), ``height``, and ``path`` (a .pdf, .png or .svg file to write).
         """
-        importlib.import_module("risingbandits.reports.style")  # or says that Matplotlib is missing
-        from risingbandits.reports.matplotlib_figures import plot_regret
+        importlib.import_module("risingbandits.reports._style")  # or says that Matplotlib is missing
+        from risingbandits.reports._matplotlib_figures import plot_regret
 
         return plot_regret(self, ax, **options)

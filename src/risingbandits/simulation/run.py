@@ -15,11 +15,11 @@ from risingbandits._core.errors import RisingBanditsError, check_choice, check_p
 from risingbandits._core.progress import Advance, progress_bar
 from risingbandits._core.types import Floats, Ints
 from risingbandits.policies import Policy
+from risingbandits.policies._parsing import parse_policy
 from risingbandits.policies.objectives import DEFAULT, Objective
-from risingbandits.policies.parsing import parse_policy
 from risingbandits.problems import RisingBandit, get_problem
-from risingbandits.simulation.backends import Backend, backend_for
-from risingbandits.simulation.engine import AFTER_END, Run, Runner, SimulatedArms
+from risingbandits.simulation._backends import Backend, backend_for
+from risingbandits.simulation._engine import AFTER_END, Run, Runner, SimulatedArms
 from risingbandits.simulation.result import Result
 
 PolicyLike = str | Policy

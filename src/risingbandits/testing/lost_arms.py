@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from risingbandits.allocation.allocator import Allocator
+from risingbandits.allocation.arms._checkpointed import Checkpointed
+from risingbandits.allocation.arms._checkpoints import Checkpoints
 from risingbandits.allocation.arms.base import Outcome, as_arm, makes_arm
-from risingbandits.allocation.arms.checkpointed import Checkpointed
-from risingbandits.allocation.arms.checkpoints import Checkpoints
 from risingbandits.allocation.pull import Pull
 from risingbandits.allocation.settings import Execution
 from risingbandits.testing.arms import _pulled, _same

@@ -22,7 +22,7 @@ from risingbandits._core.jit import interpreted
 from risingbandits._core.types import Mask
 from risingbandits.policies import Policy, policy_names
 from risingbandits.problems import Bernoulli, Gaussian, Polynomial, RisingBandit
-from risingbandits.simulation.engine import CurveArms, Run, Runner, loop
+from risingbandits.simulation._engine import CurveArms, Run, Runner, loop
 
 _ROUNDS = 60
 # What hardly any setting may be.

@@ -1,6 +1,6 @@
 """`check_store`: what an allocator relies on in the place where its events are kept, as one call.
 
->>> from risingbandits.allocation.stores.memory import MemoryStore
+>>> from risingbandits.allocation.stores._memory import MemoryStore
 >>> from risingbandits.testing import check_store
 >>> check_store(MemoryStore)
 """

@@ -15,10 +15,10 @@ from typer.testing import CliRunner
 
 import reference_costs
 from risingbandits import Allocator, Budget, Execution, RisingBanditsError
-from risingbandits.allocation.deciding.costs import Costs, cost_sentence, shrunk_means
-from risingbandits.allocation.ledger import Ledger
+from risingbandits.allocation._ledger import Ledger
+from risingbandits.allocation._snapshot import fold, pack, unpack
+from risingbandits.allocation.deciding._costs import Costs, cost_sentence, shrunk_means
 from risingbandits.allocation.settings import Settings
-from risingbandits.allocation.snapshot import fold, pack, unpack
 from risingbandits.cli.app import app
 from risingbandits.policies import Auto, objective_names
 

@@ -14,8 +14,8 @@ import pytest
 import reference_workers
 from risingbandits import Allocator, Budget, Execution
 from risingbandits.allocation import Belief, NoArmAvailable, Prior, Pull
+from risingbandits.allocation._snapshot import fold, pack, unpack
 from risingbandits.allocation.settings import Settings, as_arguments
-from risingbandits.allocation.snapshot import fold, pack, unpack
 from risingbandits.policies import CommitUCB, GaussianUCB, Policy
 
 NAMES = [f"arm{number}" for number in range(7)]

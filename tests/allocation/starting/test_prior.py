@@ -13,7 +13,7 @@ import pytest
 from risingbandits import Allocator, load_curves
 from risingbandits.allocation.starting.earlier_runs import EarlierTask, Sources, read_sources
 from risingbandits.allocation.starting.prior import Prior, look_back, read_prior
-from risingbandits.policies.config_points import Value
+from risingbandits.policies._config_points import Value
 
 Z3 = 0.967421566101701  # the normal score of the best of three
 

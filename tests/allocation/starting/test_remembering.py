@@ -16,8 +16,8 @@ import pytest
 
 from programs import program, until
 from risingbandits import Allocator, Execution, RisingBanditsError
+from risingbandits.allocation.starting._memory import ENDING, INDEX, read_entry, remember
 from risingbandits.allocation.starting.earlier_runs import Summary, read_sources, store_task
-from risingbandits.allocation.starting.memory import ENDING, INDEX, read_entry, remember
 
 NAMES = [f"arm {i}" for i in range(8)]
 BEST = "arm 2"

@@ -21,7 +21,7 @@ from risingbandits.allocation.starting.earlier_runs import (
     store_task,
     study_task,
 )
-from risingbandits.allocation.stores.memory import MemoryStore
+from risingbandits.allocation.stores._memory import MemoryStore
 
 
 def order(run: Summary) -> list[str]:

@@ -13,14 +13,14 @@ import numpy.typing as npt
 import pytest
 
 from risingbandits.cli.app import run
-from risingbandits.lab.benchmark import cells as arena_cells
-from risingbandits.lab.benchmark.cells import Cell, Cells
-from risingbandits.lab.benchmark.entrants import Entrant
-from risingbandits.lab.benchmark.rows import Played, Row
+from risingbandits.lab.benchmark import _cells as arena_cells
+from risingbandits.lab.benchmark._cells import Cell, Cells
+from risingbandits.lab.benchmark._entrants import Entrant
+from risingbandits.lab.benchmark._rows import Played, Row
 from risingbandits.lab.benchmark.suite import suite
 from risingbandits.lab.benchmark.synthetic import Sizes
 from risingbandits.policies import RoundRobin
-from risingbandits.simulation.backends import Threads
+from risingbandits.simulation._backends import Threads
 
 FILES = ("tasks.csv", "arena.json", "arena.md")
 POLICIES = ["--policies", "kl-ucb,round-robin,red-ucb"]

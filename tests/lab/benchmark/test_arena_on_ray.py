@@ -9,14 +9,14 @@ import pytest
 
 from ray_cluster import Nodes, nodes
 from risingbandits.cli.app import run
-from risingbandits.lab.benchmark.cells import Cells
-from risingbandits.lab.benchmark.entrants import Entrant
+from risingbandits.lab.benchmark._cells import Cells
+from risingbandits.lab.benchmark._entrants import Entrant
 from risingbandits.lab.benchmark.suite import replayed_row
 from risingbandits.lab.benchmark.synthetic import Sizes
 from risingbandits.lab.ray_simulations import RayBlocks
 from risingbandits.lab.related import RSR
 from risingbandits.policies import RoundRobin
-from risingbandits.simulation.backends import Threads
+from risingbandits.simulation._backends import Threads
 from tasks_of_curves import curve_task
 
 FILES = ("tasks.csv", "arena.json", "arena.md")

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from risingbandits.lab.benchmark.crossing import (
+from risingbandits.lab.benchmark._crossing import (
     HORIZONS,
     NOISES,
     NUMBERS_OF_ARMS,

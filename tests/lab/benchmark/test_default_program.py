@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from environments import ROOT
-from risingbandits.lab.benchmark.crossing import HORIZONS
+from risingbandits.lab.benchmark._crossing import HORIZONS
 from risingbandits.policies import RoundRobin
 
 sys.path.insert(0, str(ROOT / "benchmarks"))

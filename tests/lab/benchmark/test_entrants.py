@@ -9,10 +9,10 @@ import pytest
 
 from risingbandits import get_problem
 from risingbandits._core.errors import RisingBanditsError
-from risingbandits.lab.benchmark.entrants import Entrant, parse_entrants
-from risingbandits.lab.benchmark.few_arms_ucb import FewArmsUCB
-from risingbandits.lab.benchmark.rows import ReplayedProblem, Row
-from risingbandits.lab.benchmark.stamps import files_below, stamp_of
+from risingbandits.lab.benchmark._entrants import Entrant, parse_entrants
+from risingbandits.lab.benchmark._few_arms_ucb import FewArmsUCB
+from risingbandits.lab.benchmark._rows import ReplayedProblem, Row
+from risingbandits.lab.benchmark._stamps import files_below, stamp_of
 from risingbandits.lab.benchmark.suite import replayed_row, suite
 from risingbandits.lab.benchmark.synthetic import Sizes
 from risingbandits.lab.related import RSR

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from risingbandits import simulate
-from risingbandits.lab.benchmark.cells import Cells
+from risingbandits.lab.benchmark._cells import Cells
+from risingbandits.lab.benchmark._entrants import Entrant
 from risingbandits.lab.benchmark.curve_tasks import CurveTask, with_final
-from risingbandits.lab.benchmark.entrants import Entrant
 from risingbandits.lab.benchmark.suite import (
     _OF_DATA,
     flat_start,
@@ -26,7 +26,7 @@ from risingbandits.lab.benchmark.synthetic import Sizes
 from risingbandits.lab.related import RSR
 from risingbandits.policies import SWTS, REdUCB, RoundRobin, SuccessiveHalving
 from risingbandits.problems import NoNoise, RisingBandit
-from risingbandits.simulation.backends import Threads
+from risingbandits.simulation._backends import Threads
 from tasks_of_curves import curve_task
 
 DATA = os.environ.get("RISINGBANDITS_DATA")

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from environments import ROOT
+from risingbandits.lab.benchmark._rows import Played, ReplayedProblem, Row
 from risingbandits.lab.benchmark.curve_tasks import CurveTask, with_final
-from risingbandits.lab.benchmark.rows import Played, ReplayedProblem, Row
 from risingbandits.policies import get_policy
 
 pytest.importorskip("optuna")

@@ -12,7 +12,7 @@ import pytest
 
 from curves import lcdb, small_models, sources, tdmpc2
 from risingbandits._core.errors import RisingBanditsError
-from risingbandits.lab.benchmark.curve_sets import curve_sets
+from risingbandits.lab.benchmark._curve_sets import curve_sets
 from risingbandits.lab.benchmark.curve_tasks import read_arrays
 
 DATA = os.environ.get("RISINGBANDITS_DATA")

@@ -10,11 +10,11 @@ import pytest
 
 from risingbandits._core.errors import RisingBanditsError
 from risingbandits.cli.app import run
-from risingbandits.lab.benchmark.cells import Cell
-from risingbandits.lab.benchmark.files import boards_of
+from risingbandits.lab.benchmark._cells import Cell
+from risingbandits.lab.benchmark._files import boards_of
+from risingbandits.lab.benchmark._records import families_tables, leaderboard, read_record, record_of, write_record
+from risingbandits.lab.benchmark._rows import Played, Row
 from risingbandits.lab.benchmark.outcome import Outcome
-from risingbandits.lab.benchmark.records import families_tables, leaderboard, read_record, record_of, write_record
-from risingbandits.lab.benchmark.rows import Played, Row
 
 FOLDER = Path(__file__).parents[3] / "records"
 

@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 
 from risingbandits import simulate
-from risingbandits.lab.benchmark.cells import Cell, Cells
-from risingbandits.lab.benchmark.entrants import Entrant
+from risingbandits.lab.benchmark._cells import Cell, Cells
+from risingbandits.lab.benchmark._entrants import Entrant
+from risingbandits.lab.benchmark._rows import Played, Row, SimulatedProblem
+from risingbandits.lab.benchmark._scores import Board, interval, resampled_means, row_stats
 from risingbandits.lab.benchmark.outcome import Outcome, mean_of, task_values
-from risingbandits.lab.benchmark.rows import Played, Row, SimulatedProblem
-from risingbandits.lab.benchmark.scores import Board, interval, resampled_means, row_stats
 from risingbandits.lab.benchmark.suite import suite
 from risingbandits.lab.benchmark.synthetic import Sizes
 from risingbandits.policies import KLUCB
-from risingbandits.simulation.backends import Threads
+from risingbandits.simulation._backends import Threads
 
 
 def row_of(name: str, kind: str = "real", measure: str = "share", regime: str | None = None) -> Row:

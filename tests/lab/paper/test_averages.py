@@ -15,9 +15,9 @@ import pytest
 from reference_rows import random_rows
 from risingbandits._core.errors import RisingBanditsError
 from risingbandits.lab.paper.imdb import Learner, LiveBandit, LogisticRegression, Network
-from risingbandits.lab.paper.imdb.averages import Averages, LearningCurve, bin_edges, measure_curves
+from risingbandits.lab.paper.imdb._averages import Averages, LearningCurve, bin_edges, measure_curves
+from risingbandits.lab.paper.imdb._tables import curves_table, difference_from_published, learners_csv
 from risingbandits.lab.paper.imdb.learners import seven_learners
-from risingbandits.lab.paper.imdb.tables import curves_table, difference_from_published, learners_csv
 
 SMALL: list[Learner] = [LogisticRegression(0.1), Network((2,)), LogisticRegression(0.5, "inverse-sqrt", clip=2.0)]
 
@@ -78,7 +78,7 @@ def test_damaged_and_foreign_files_are_told(tmp_path: Path) -> None:
 DYING = """
 import os, signal, sys
 from risingbandits.cli import run
-from risingbandits.lab.paper.imdb.averages import LearningCurve
+from risingbandits.lab.paper.imdb._averages import LearningCurve
 from risingbandits.simulation import Result
 
 kind, last = {"curve": LearningCurve, "result": Result}[sys.argv[1]], int(sys.argv[2])

@@ -12,13 +12,13 @@ import pytest
 
 from risingbandits import RisingBanditsError
 from risingbandits.cli import run
-from risingbandits.lab.paper.csv_tables import read_rows
-from risingbandits.lab.paper.imdb import claims
-from risingbandits.lab.paper.imdb.averages import bin_edges
-from risingbandits.lab.paper.imdb.claims import Curve, View
-from risingbandits.lab.paper.imdb.study import AS_PRINTED
-from risingbandits.lab.paper.imdb.tables import PUBLISHED_MEANS
-from risingbandits.lab.paper.regret_study import PAPER_POLICIES
+from risingbandits.lab.paper._csv_tables import read_rows
+from risingbandits.lab.paper._regret_study import PAPER_POLICIES
+from risingbandits.lab.paper.imdb import _claims as claims
+from risingbandits.lab.paper.imdb._averages import bin_edges
+from risingbandits.lab.paper.imdb._claims import Curve, View
+from risingbandits.lab.paper.imdb._study import AS_PRINTED
+from risingbandits.lab.paper.imdb._tables import PUBLISHED_MEANS
 
 ROOT = Path(__file__).parents[3]
 PAGE, TABLES = ROOT / "docs" / "imdb.md", ROOT / "docs" / "imdb"

@@ -12,15 +12,15 @@ import pytest
 from reference_rows import random_rows
 from risingbandits._core.errors import RisingBanditsError
 from risingbandits.cli import run
+from risingbandits.lab.paper._stored_results import KEPT
 from risingbandits.lab.paper.imdb import Learner, LiveArms, LiveBandit, LogisticRegression, Network
-from risingbandits.lab.paper.imdb.averages import measure_curves
+from risingbandits.lab.paper.imdb._averages import measure_curves
+from risingbandits.lab.paper.imdb._study import AS_PRINTED, play_studies, study_policies
+from risingbandits.lab.paper.imdb._tables import Paired, live_csv, live_table, top_arms_csv
 from risingbandits.lab.paper.imdb.learners import seven_learners
-from risingbandits.lab.paper.imdb.study import AS_PRINTED, play_studies, study_policies
-from risingbandits.lab.paper.imdb.tables import Paired, live_csv, live_table, top_arms_csv
-from risingbandits.lab.paper.stored_results import KEPT
 from risingbandits.policies import get_policy
 from risingbandits.simulation import Result, simulate
-from risingbandits.simulation.backends import Threads
+from risingbandits.simulation._backends import Threads
 
 ARMS = seven_learners()
 SMALL: list[Learner] = [LogisticRegression(0.1), Network((2,)), LogisticRegression(0.5, "inverse-sqrt", clip=2.0)]

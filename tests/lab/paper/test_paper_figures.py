@@ -10,9 +10,9 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from environments import ROOT
-from risingbandits.lab.paper import paper_figures
-from risingbandits.lab.paper.csv_tables import RegretData
-from risingbandits.lab.paper.regret_study import FIFTEEN_ARMS, TWO_ARMS, RegretStudy
+from risingbandits.lab.paper import _paper_figures as paper_figures
+from risingbandits.lab.paper._csv_tables import RegretData
+from risingbandits.lab.paper._regret_study import FIFTEEN_ARMS, TWO_ARMS, RegretStudy
 
 KEPT = ROOT / "docs" / "reproduction"
 

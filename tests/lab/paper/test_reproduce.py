@@ -15,13 +15,13 @@ import pytest
 from programs import program, until
 from risingbandits import Policy, RisingBanditsError, get_problem, simulate
 from risingbandits.cli import run
-from risingbandits.lab.paper import claims
-from risingbandits.lab.paper.csv_tables import RegretData
-from risingbandits.lab.paper.regret_study import Panel, Size
+from risingbandits.lab.paper import _claims as claims
+from risingbandits.lab.paper._csv_tables import RegretData
+from risingbandits.lab.paper._regret_study import Panel, Size
+from risingbandits.lab.paper._stored_results import KEPT
 from risingbandits.lab.paper.reproduce import EXPERIMENTS, QUICK, reproduce
-from risingbandits.lab.paper.stored_results import KEPT
 from risingbandits.policies import REdUCB
-from risingbandits.simulation.backends import Threads
+from risingbandits.simulation._backends import Threads
 
 ROOT = Path(__file__).parents[3]
 QUICK_STUDY = ["lab", "paper", "reproduce", "2arms", "--quick", "--no-extra", "--jobs", "2"]

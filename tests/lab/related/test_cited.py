@@ -13,7 +13,7 @@ from reference_index import Reference
 from risingbandits import Policy, RisingBandit, get_problem
 from risingbandits.lab.related import FEWA, WSWA, AdSwitch, StochasticCorral
 from risingbandits.problems import Bernoulli, Gaussian
-from risingbandits.simulation.engine import Runner
+from risingbandits.simulation._engine import Runner
 from risingbandits.testing import check_policy
 
 HORIZON = 600

@@ -20,7 +20,7 @@ from risingbandits.lab.related.triggers import (
 )
 from risingbandits.policies import REdUCB, RLessUCB
 from risingbandits.problems import Gaussian, NoNoise, get_problem, power_law_problem
-from risingbandits.simulation.engine import Runner, compiled_loop
+from risingbandits.simulation._engine import Runner, compiled_loop
 from risingbandits.testing import check_policy, check_same_in_all_modes
 from risingbandits.theory.upper_bounds import predicted_regret
 

@@ -33,7 +33,7 @@ from risingbandits.problems import (
     get_problem,
     power_law_problem,
 )
-from risingbandits.simulation.engine import Runner
+from risingbandits.simulation._engine import Runner
 from risingbandits.testing import check_same_in_all_modes
 from risingbandits.theory.complexity import gaps, oracle, regret_from_pulls
 from risingbandits.theory.upper_bounds import predicted_regret

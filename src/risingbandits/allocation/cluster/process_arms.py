@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from risingbandits._core.errors import RisingBanditsError, check_positive_int, missing
+from risingbandits.allocation.arms._checkpoints import Name
 from risingbandits.allocation.arms.base import Outcome
-from risingbandits.allocation.arms.checkpoints import Name
-from risingbandits.allocation.cluster.placement import Placed, Resources
-from risingbandits.allocation.cluster.remote_arms import ArmLost, RemoteArms, RemoteProcess
+from risingbandits.allocation.cluster._placement import Placed, Resources
+from risingbandits.allocation.cluster._remote_arms import ArmLost, RemoteArms, RemoteProcess
 from risingbandits.allocation.pull import Pull
 
 _LOOK = 0.2  # seconds between looks at whether a process is to be started still
-_CHILD = "import sys; from risingbandits.allocation.cluster.process_child import serve; serve(int(sys.argv[1]))"
+_CHILD = "import sys; from risingbandits.allocation.cluster._process_child import serve; serve(int(sys.argv[1]))"
 
 
 class ProcessArms(RemoteArms):

@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Any
 
 from risingbandits._core.errors import RisingBanditsError, check_finite, check_positive_int, shown
 from risingbandits._core.ray_connection import connected, import_ray
+from risingbandits.allocation.arms._checkpointed import Checkpointed
+from risingbandits.allocation.arms._checkpoints import Name
 from risingbandits.allocation.arms.base import Outcome
-from risingbandits.allocation.arms.checkpointed import Checkpointed
-from risingbandits.allocation.arms.checkpoints import Name
-from risingbandits.allocation.cluster.placement import Placed, Resources, room
-from risingbandits.allocation.cluster.remote_arms import ArmLost, RemoteArms, RemoteProcess, first_line, itself
+from risingbandits.allocation.cluster._placement import Placed, Resources, room
+from risingbandits.allocation.cluster._remote_arms import ArmLost, RemoteArms, RemoteProcess, first_line, itself
 from risingbandits.allocation.pull import Pull
 
 if TYPE_CHECKING:
     from risingbandits.allocation.allocator import Allocator
-    from risingbandits.allocation.commands.plan_file import Plan
+    from risingbandits.allocation.commands._plan_file import Plan
 
 log = logging.getLogger("risingbandits")
 
@@ -245,7 +245,7 @@ def _checked(name: str, resources: Any) -> dict[str, float]:
 
 def commands_on_ray(plan: Plan, resources: dict[str, float] | None) -> RayArms:
     """The arms of a plan. All nodes must see its folders."""
-    from risingbandits.allocation.commands.command import command_arms
+    from risingbandits.allocation.commands._command import command_arms
 
     makers = {name: partial(itself, arm) for name, arm in command_arms(plan).items()}
     return RayArms(makers, plan.states, resources=resources)

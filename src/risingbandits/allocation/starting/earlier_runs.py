@@ -25,8 +25,8 @@ from risingbandits._core.errors import RisingBanditsError, check_choice, check_f
 from risingbandits._core.types import Floats
 from risingbandits.allocation.events import Event
 from risingbandits.allocation.stores.base import Store, is_server, open_store
+from risingbandits.policies._config_points import Config, Value
 from risingbandits.policies.base import DIRECTIONS
-from risingbandits.policies.config_points import Config, Value
 
 LEAST_ARMS = 3  # of a run that says anything
 _LEVEL = 0.05  # the share of a curve whose mean is compared
@@ -235,7 +235,7 @@ def _runs(source: Any, how: Reading, absent: str | None) -> list[Summary]:
 
 
 def _runs_at(path: Path, how: Reading, absent: str | None) -> list[Summary]:
-    from risingbandits.allocation.starting.memory import ENDING, read_entry, runs_in
+    from risingbandits.allocation.starting._memory import ENDING, read_entry, runs_in
 
     if path.is_dir():
         return runs_in(path, how)

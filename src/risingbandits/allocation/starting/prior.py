@@ -16,7 +16,7 @@ import numpy as np
 from risingbandits._core.errors import RisingBanditsError, check_finite, shown
 from risingbandits._core.stats import rank_correlation
 from risingbandits._core.types import Floats
-from risingbandits.policies.config_points import Config
+from risingbandits.policies._config_points import Config
 
 if TYPE_CHECKING:
     from risingbandits.allocation.starting.earlier_runs import Sources, Summary
@@ -216,8 +216,8 @@ class _ByConfig(NamedTuple):
 
 def _by_config(rows: Sequence[_Row], configs: Sequence[Config], seed: int) -> _ByConfig:
     """A Gaussian process on the configs and scores of earlier arms; each score counts by its weight."""
+    from risingbandits.policies._config_points import Features
     from risingbandits.policies._config_process import scores_from_earlier
-    from risingbandits.policies.config_points import Features
 
     none = np.zeros(len(configs))
     described = [row for row in rows if row.config] if any(configs) else []

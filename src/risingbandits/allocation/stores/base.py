@@ -90,14 +90,14 @@ class Store(Protocol):
 def open_store(where: str | Path | Store | None, durability: str = "process", readonly: bool = False) -> Store:
     """The store at a path (SQLite) or an address ``postgresql://...``; None is memory."""
     if where is None:
-        from risingbandits.allocation.stores.memory import MemoryStore
+        from risingbandits.allocation.stores._memory import MemoryStore
 
         return MemoryStore()
     if isinstance(where, Store):
         return where
     store: Any
     if is_server(where):
-        from risingbandits.allocation.stores.postgres import PostgresStore
+        from risingbandits.allocation.stores._postgres import PostgresStore
 
         store = PostgresStore(str(where), durability=durability, readonly=readonly)
     elif isinstance(where, str) and "://" in where:
@@ -105,7 +105,7 @@ def open_store(where: str | Path | Store | None, durability: str = "process", re
             f"store must be a path or an address postgresql://..., got {shown(hide_password(where))}."
         )
     elif isinstance(where, str | Path) and str(where).strip():
-        from risingbandits.allocation.stores.sqlite import SqliteStore
+        from risingbandits.allocation.stores._sqlite import SqliteStore
 
         path = Path(where)
         if str(where) == ":memory:":

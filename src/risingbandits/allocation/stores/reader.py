@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Self
 
 from risingbandits._core.errors import RisingBanditsError
+from risingbandits.allocation._ledger import Ledger
+from risingbandits.allocation._snapshot import load_ledger
 from risingbandits.allocation.events import Event
-from risingbandits.allocation.ledger import Ledger
 from risingbandits.allocation.settings import stored_settings
-from risingbandits.allocation.snapshot import load_ledger
 from risingbandits.allocation.stores.base import Store, closed_on_error, open_store
 
 

@@ -11,14 +11,14 @@ from typing import Any
 
 from risingbandits._core.errors import RisingBanditsError, check_choice, check_positive_int
 from risingbandits._version import __version__
-from risingbandits.lab.benchmark.cells import Cell, Cells
-from risingbandits.lab.benchmark.entrants import Entrant, default_entrants, given_entrants
+from risingbandits.lab.benchmark._cells import Cell, Cells
+from risingbandits.lab.benchmark._entrants import Entrant, default_entrants, given_entrants
+from risingbandits.lab.benchmark._rows import OBJECTIVES, Row
 from risingbandits.lab.benchmark.outcome import Outcome
-from risingbandits.lab.benchmark.rows import OBJECTIVES, Row
 from risingbandits.lab.benchmark.suite import suite
 from risingbandits.lab.benchmark.synthetic import Sizes
 from risingbandits.policies import Policy
-from risingbandits.simulation.backends import Backend, backend_for
+from risingbandits.simulation._backends import Backend, backend_for
 
 Bar = Callable[[int], AbstractContextManager[Callable[[str, int], None]]]
 """A progress bar for the given number of runs: called with the row and how many more runs are done."""

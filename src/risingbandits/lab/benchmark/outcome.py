@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from risingbandits._core.types import Floats
-from risingbandits.lab.benchmark.cells import Cell
-from risingbandits.lab.benchmark.rows import Played, Row
+from risingbandits.lab.benchmark._cells import Cell
+from risingbandits.lab.benchmark._rows import Played, Row
 
 CellsOfRow = Mapping[str, Cell]
 

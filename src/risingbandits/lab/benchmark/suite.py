@@ -13,10 +13,11 @@ import numpy as np
 
 from risingbandits._core.errors import RisingBanditsError, check_choice
 from risingbandits._core.types import Ints
-from risingbandits.lab.benchmark import crossing, synthetic
-from risingbandits.lab.benchmark.curve_sets import curve_sets
+from risingbandits.lab.benchmark import _crossing as crossing
+from risingbandits.lab.benchmark import synthetic
+from risingbandits.lab.benchmark._curve_sets import curve_sets
+from risingbandits.lab.benchmark._rows import KINDS, OBJECTIVES, Problem, ReplayedProblem, Row, seed_of
 from risingbandits.lab.benchmark.curve_tasks import BUDGETS, CurveTask
-from risingbandits.lab.benchmark.rows import KINDS, OBJECTIVES, Problem, ReplayedProblem, Row, seed_of
 from risingbandits.lab.benchmark.synthetic import Sizes
 
 _QUICK_BUDGETS, _QUICK_TASKS = BUDGETS[:2], 2

@@ -10,8 +10,8 @@ from functools import partial
 import numpy as np
 
 from risingbandits._core.errors import check_positive_int
+from risingbandits.lab.benchmark._rows import Problem, Row, SimulatedProblem, seed_of
 from risingbandits.lab.benchmark.bent_curves import SHAPES, misspecified, plateau_instance
-from risingbandits.lab.benchmark.rows import Problem, Row, SimulatedProblem, seed_of
 from risingbandits.lab.paper.pairs import problem_pair
 from risingbandits.problems import (
     Bernoulli,

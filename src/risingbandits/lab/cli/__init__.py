@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import typer
 
-from risingbandits.lab.cli import benchmark, paper
+from risingbandits.lab.cli import _benchmark as benchmark
+from risingbandits.lab.cli import paper
 
 commands = typer.Typer(
     help="Recompute the paper; compare all policies on the benchmark.", no_args_is_help=True, rich_markup_mode="rich"

@@ -11,11 +11,13 @@ from typing import Any
 from risingbandits._core.files import write_whole
 from risingbandits._core.tables import TextTable
 from risingbandits._version import __version__
-from risingbandits.lab.paper import claims, lower_bound_study, rates_study
-from risingbandits.lab.paper.csv_tables import read_rows
-from risingbandits.lab.paper.regret_study import FIFTEEN_ARMS, TWO_ARMS, Experiment, Size
+from risingbandits.lab.paper import _claims as claims
+from risingbandits.lab.paper import _lower_bound_study as lower_bound_study
+from risingbandits.lab.paper import _rates_study as rates_study
+from risingbandits.lab.paper._csv_tables import read_rows
+from risingbandits.lab.paper._regret_study import FIFTEEN_ARMS, TWO_ARMS, Experiment, Size
 from risingbandits.reports.study import prepare_folder
-from risingbandits.simulation.backends import Backend, backend_for
+from risingbandits.simulation._backends import Backend, backend_for
 
 __all__ = ["EXPERIMENTS", "QUICK", "Size", "claims_table", "redraw", "reproduce"]
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from risingbandits._core.jit import interpreted, kernel, rare_kernel
 from risingbandits._core.types import Floats, Mask
-from risingbandits.policies import reasons
+from risingbandits.policies import _reasons as reasons
 from risingbandits.policies._kernels import histories, sweeps
 from risingbandits.policies.base import Policy
 from risingbandits.policies.explanation import Moment

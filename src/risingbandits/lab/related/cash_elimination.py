@@ -11,9 +11,9 @@ from risingbandits._core.errors import RisingBanditsError, check_finite, shown
 from risingbandits._core.jit import kernel, plain
 from risingbandits._core.types import Floats, Mask, Rng
 from risingbandits.policies._kernels import sweeps
+from risingbandits.policies._settings import integer, number, setting
 from risingbandits.policies.base import Kernels, Policy
 from risingbandits.policies.registry import register
-from risingbandits.policies.settings import integer, number, setting
 
 
 class State(NamedTuple):

@@ -10,10 +10,10 @@ import numpy as np
 from risingbandits._core.jit import kernel, rare_kernel
 from risingbandits._core.types import Floats, Mask, Rng
 from risingbandits.policies._kernels import recent_means, sweeps
+from risingbandits.policies._settings import number
 from risingbandits.policies.base import Kernels
 from risingbandits.policies.explanation import Moment
 from risingbandits.policies.registry import register
-from risingbandits.policies.settings import number
 
 LIMIT, RISE, NOW, END = 0, 1, 2, 3  # columns of `curve`
 _ALL, _HALF = 0, 1  # columns of `powers`

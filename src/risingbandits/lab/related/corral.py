@@ -10,9 +10,9 @@ import numpy as np
 from risingbandits._core.jit import kernel
 from risingbandits._core.types import Floats, Mask, Rng
 from risingbandits.policies._kernels import argmax, reward_scale
+from risingbandits.policies._settings import number, unit_range
 from risingbandits.policies.base import Kernels, Policy
 from risingbandits.policies.registry import register
-from risingbandits.policies.settings import number, unit_range
 
 _STEPS = 200  # halvings; an interval of floats is empty after far fewer
 

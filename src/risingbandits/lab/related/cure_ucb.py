@@ -10,10 +10,10 @@ import numpy as np
 from risingbandits._core.jit import interpreted, kernel
 from risingbandits._core.types import Floats, Mask, Rng
 from risingbandits.policies._kernels import argmax, histories, noise
+from risingbandits.policies._settings import number, setting, tie_rule
 from risingbandits.policies.base import Kernels
 from risingbandits.policies.registry import register
 from risingbandits.policies.rising import red_ucb
-from risingbandits.policies.settings import number, setting, tie_rule
 
 
 class State(NamedTuple):

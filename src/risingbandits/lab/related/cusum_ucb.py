@@ -11,10 +11,10 @@ from risingbandits._core.jit import kernel, rare_kernel
 from risingbandits._core.types import Mask, Rng
 from risingbandits.lab.related import _restarts
 from risingbandits.policies._kernels import argmax, reward_scale, running_means
+from risingbandits.policies._settings import integer, number, tie_rule, unit_range
 from risingbandits.policies.base import Kernels, Policy
 from risingbandits.policies.explanation import Moment
 from risingbandits.policies.registry import register
-from risingbandits.policies.settings import integer, number, tie_rule, unit_range
 
 
 class State(NamedTuple):

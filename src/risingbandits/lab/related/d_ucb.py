@@ -15,9 +15,9 @@ from risingbandits._core.errors import RisingBanditsError
 from risingbandits._core.jit import kernel, rare_kernel
 from risingbandits._core.types import Mask, Rng
 from risingbandits.policies._kernels import argmax, reward_scale, running_means
+from risingbandits.policies._settings import number, tie_rule, unit_range
 from risingbandits.policies.base import Kernels, Policy
 from risingbandits.policies.registry import register
-from risingbandits.policies.settings import number, tie_rule, unit_range
 
 _LARGEST = 2.0**200
 _SMALLER = 2.0**-200

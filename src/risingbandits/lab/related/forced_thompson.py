@@ -17,11 +17,11 @@ import numpy as np
 from risingbandits._core.jit import bound_kernel, kernel
 from risingbandits._core.types import Ints, Mask, Rng
 from risingbandits.lab.related import sw_gaussian_ts
+from risingbandits.policies._settings import integer
 from risingbandits.policies.base import Kernels, Policy
 from risingbandits.policies.classic import beta_ts, gaussian_ts
 from risingbandits.policies.explanation import Moment
 from risingbandits.policies.registry import register
-from risingbandits.policies.settings import integer
 
 FIELDS = ("forced", "pulls")
 

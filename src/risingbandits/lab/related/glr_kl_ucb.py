@@ -35,11 +35,11 @@ from risingbandits._core.jit import interpreted, kernel, rare_kernel
 from risingbandits._core.types import Floats, Mask, Rng
 from risingbandits.lab.related import _restarts
 from risingbandits.policies._kernels import histories, recent_means, reward_scale
+from risingbandits.policies._settings import integer, number, one_of, tie_rule, unit_range
 from risingbandits.policies.base import Kernels, Policy
 from risingbandits.policies.classic import _kl
 from risingbandits.policies.explanation import Moment
 from risingbandits.policies.registry import register
-from risingbandits.policies.settings import integer, number, one_of, tie_rule, unit_range
 
 _SLACK = 1e-6  # bounds that are nearer to the threshold than rounding errors of long sums do not count
 _SHARE_FACTOR = 0.1  # of forced exploration: the authors' program found the share of the theorem too large

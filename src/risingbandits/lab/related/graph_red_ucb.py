@@ -13,10 +13,10 @@ from risingbandits._core.types import Rng
 from risingbandits.lab.related.triggers import check_trigger_matrix, trigger_matrix
 from risingbandits.policies._kernels import histories, noise
 from risingbandits.policies._kernels.trends import FLOOR_SLACK
+from risingbandits.policies._settings import setting
 from risingbandits.policies.base import Kernels
 from risingbandits.policies.registry import register
 from risingbandits.policies.rising import r_less_ucb, red_ucb
-from risingbandits.policies.settings import setting
 
 if TYPE_CHECKING:
     from risingbandits.problems import RisingBandit

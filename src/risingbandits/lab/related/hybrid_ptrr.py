@@ -11,12 +11,12 @@ from risingbandits._core.jit import kernel, rare_kernel
 from risingbandits._core.types import Floats, Mask, Rng
 from risingbandits.lab.related import _random_round_robin as rr
 from risingbandits.lab.related._random_round_robin import State
-from risingbandits.policies import reasons
+from risingbandits.policies import _reasons as reasons
 from risingbandits.policies._kernels import argmax
+from risingbandits.policies._settings import integer, number, one_of
 from risingbandits.policies.base import Kernels
 from risingbandits.policies.explanation import Moment
 from risingbandits.policies.registry import register
-from risingbandits.policies.settings import integer, number, one_of
 
 
 @kernel

@@ -11,9 +11,9 @@ from risingbandits._core.jit import interpreted, kernel
 from risingbandits._core.types import Floats, Mask, Rng
 from risingbandits.lab.related import _least_squares as least_squares
 from risingbandits.policies._kernels import noise, sweeps
+from risingbandits.policies._settings import number
 from risingbandits.policies.base import Kernels
 from risingbandits.policies.registry import register
-from risingbandits.policies.settings import number
 
 
 class State(NamedTuple):

@@ -10,10 +10,10 @@ import numpy as np
 from risingbandits._core.jit import interpreted, kernel
 from risingbandits._core.types import Floats, Mask, Rng
 from risingbandits.lab.related import _least_squares as least_squares
+from risingbandits.policies._settings import integer
 from risingbandits.policies.base import Kernels, Policy
 from risingbandits.policies.explanation import Moment
 from risingbandits.policies.registry import register
-from risingbandits.policies.settings import integer
 
 if TYPE_CHECKING:
     from risingbandits.problems import RisingBandit

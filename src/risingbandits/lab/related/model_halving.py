@@ -11,10 +11,10 @@ import numpy as np
 from risingbandits._core.errors import RisingBanditsError, check_finite, shown
 from risingbandits._core.jit import interpreted, kernel, rare_kernel
 from risingbandits._core.types import Floats, Mask, Rng
+from risingbandits.policies._settings import integer, number, setting
 from risingbandits.policies.base import Kernels
 from risingbandits.policies.best_arm import _phases
 from risingbandits.policies.registry import register
-from risingbandits.policies.settings import integer, number, setting
 
 _PIVOT = 1e-12  # a power that is so much of the others' is left out of the fit
 

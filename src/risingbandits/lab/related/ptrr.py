@@ -6,10 +6,10 @@ from risingbandits._core.jit import kernel
 from risingbandits._core.types import Mask, Rng
 from risingbandits.lab.related import _random_round_robin as rr
 from risingbandits.lab.related._random_round_robin import State
+from risingbandits.policies._settings import integer, number
 from risingbandits.policies.base import Kernels
 from risingbandits.policies.explanation import Moment
 from risingbandits.policies.registry import register
-from risingbandits.policies.settings import integer, number
 
 
 @kernel

@@ -10,10 +10,10 @@ import numpy as np
 from risingbandits._core.jit import kernel
 from risingbandits._core.types import Floats, Mask, Rng
 from risingbandits.policies._kernels import argmax, histories, noise, trends
+from risingbandits.policies._settings import number, one_of
 from risingbandits.policies.base import Kernels
 from risingbandits.policies.explanation import Moment
 from risingbandits.policies.registry import register
-from risingbandits.policies.settings import number, one_of
 
 
 class State(NamedTuple):

@@ -10,9 +10,9 @@ import numpy as np
 from risingbandits._core.jit import interpreted, kernel
 from risingbandits._core.types import Floats, Mask, Rng
 from risingbandits.policies._kernels import argmax, histories, noise, recent_means
+from risingbandits.policies._settings import number
 from risingbandits.policies.base import Kernels
 from risingbandits.policies.registry import register
-from risingbandits.policies.settings import number
 
 
 class State(NamedTuple):

@@ -10,10 +10,10 @@ import numpy as np
 from risingbandits._core.jit import kernel, rare_kernel
 from risingbandits._core.types import Floats, Mask, Rng
 from risingbandits.policies._kernels import noise, sweeps
+from risingbandits.policies._settings import number
 from risingbandits.policies.base import Kernels
 from risingbandits.policies.explanation import Moment
 from risingbandits.policies.registry import register
-from risingbandits.policies.settings import number
 
 _CEIL_SLACK = 1e-12  # of its size: w^alpha is meant exactly, 8^(8/3) is 256
 _WINDOW, _LEFT, _LENGTH = 0, 1, 2  # places in ``clock``

@@ -12,10 +12,10 @@ from risingbandits._core.errors import RisingBanditsError, check_finite, shown
 from risingbandits._core.jit import kernel
 from risingbandits._core.types import Floats, Mask, Rng
 from risingbandits.policies._kernels import reward_scale, sweeps
+from risingbandits.policies._settings import number, setting, unit_range
 from risingbandits.policies.base import Kernels, Policy
 from risingbandits.policies.explanation import Moment
 from risingbandits.policies.registry import register
-from risingbandits.policies.settings import number, setting, unit_range
 
 
 class State(NamedTuple):

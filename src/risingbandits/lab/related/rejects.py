@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from risingbandits.policies._settings import number
 from risingbandits.policies.best_arm import _phases
 from risingbandits.policies.registry import register
-from risingbandits.policies.settings import number
 
 
 @register

@@ -10,10 +10,10 @@ import numpy as np
 from risingbandits._core.jit import kernel
 from risingbandits._core.types import Rng
 from risingbandits.policies._kernels import noise, running_means
+from risingbandits.policies._settings import integer, number
 from risingbandits.policies.base import Kernels
 from risingbandits.policies.classic import _windows, gaussian_ts
 from risingbandits.policies.registry import register
-from risingbandits.policies.settings import integer, number
 
 
 class State(NamedTuple):

@@ -11,10 +11,10 @@ from risingbandits._core.jit import interpreted, kernel, rare_kernel
 from risingbandits._core.types import Floats, Mask, Rng
 from risingbandits.lab.related import _least_squares as least_squares
 from risingbandits.policies._kernels import argmax, noise
+from risingbandits.policies._settings import integer, number, tie_rule
 from risingbandits.policies.base import Kernels
 from risingbandits.policies.explanation import Moment
 from risingbandits.policies.registry import register
-from risingbandits.policies.settings import integer, number, tie_rule
 
 _COUNT, _TOTAL, _MOMENT = 0, 1, 2  # columns of ``fit``: n, S and J since the last change (least_squares)
 _OLD_TOTAL, _OLD_MOMENT, _NEW_TOTAL, _NEW_MOMENT = 0, 1, 2, 3  # of ``halves``

@@ -42,7 +42,9 @@ from risingbandits.problems import (
     power_law_problem,
 )
 from risingbandits.problems.random import Seed, problem_name
-from risingbandits.simulation.engine import CurveArms, curve_pull
+from risingbandits.simulation._engine import CurveArms, curve_pull
+
+__all__ = ["TriggerGraph", "TriggeredBandit", "graph_problem", "trigger_matrix", "with_triggers"]
 
 ONE_CLIQUE, SEARCH = "one clique", "search"  # best policies beside those of other problems
 

@@ -10,9 +10,9 @@ import numpy as np
 from risingbandits._core.jit import interpreted, kernel, rare_kernel
 from risingbandits._core.types import Floats, Mask, Rng
 from risingbandits.policies._kernels import argmax, histories, recent_means
+from risingbandits.policies._settings import number
 from risingbandits.policies.base import Kernels, Policy
 from risingbandits.policies.registry import register
-from risingbandits.policies.settings import number
 from risingbandits.problems import RisingBandit
 
 _ANY_NOISE = 0.5  # valid for all rewards in [0, 1]

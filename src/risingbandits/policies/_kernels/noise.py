@@ -34,7 +34,7 @@ import numpy as np
 from risingbandits._core.errors import RisingBanditsError, check_finite, shown
 from risingbandits._core.jit import interpreted, kernel
 from risingbandits._core.types import Records, record_type
-from risingbandits.policies import settings
+from risingbandits.policies import _settings as settings
 from risingbandits.policies.base import Policy
 
 AUTO = "auto"

@@ -21,7 +21,7 @@ import numpy as np
 
 from risingbandits._core.jit import kernel, rare_kernel
 from risingbandits._core.types import Floats, Ints, Mask, Rng
-from risingbandits.policies import reasons
+from risingbandits.policies import _reasons as reasons
 from risingbandits.policies._kernels import recent_means
 from risingbandits.policies._kernels.sweeps import exchange
 from risingbandits.policies.base import Kernels

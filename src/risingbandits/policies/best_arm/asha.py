@@ -9,10 +9,10 @@ import numpy as np
 from risingbandits._core.jit import interpreted, kernel, rare_kernel
 from risingbandits._core.types import Floats, Mask, Rng
 from risingbandits.policies._kernels import recent_means
+from risingbandits.policies._settings import integer, number
 from risingbandits.policies.base import Kernels
 from risingbandits.policies.explanation import Moment, counted
 from risingbandits.policies.registry import register
-from risingbandits.policies.settings import integer, number
 
 _NO_LIMIT = 1 << 40
 # Places of `marks`: the arm that is next, and the most rungs that an arm has done.

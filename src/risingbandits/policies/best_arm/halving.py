@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from risingbandits.policies._settings import integer, number
 from risingbandits.policies.best_arm import _phases
 from risingbandits.policies.registry import register
-from risingbandits.policies.settings import integer, number
 
 
 @register

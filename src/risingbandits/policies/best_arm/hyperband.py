@@ -10,10 +10,10 @@ import numpy as np
 from risingbandits._core.jit import kernel, rare_kernel
 from risingbandits._core.types import Floats, Mask, Rng
 from risingbandits.policies._kernels import recent_means
+from risingbandits.policies._settings import integer, number
 from risingbandits.policies.base import Kernels
 from risingbandits.policies.explanation import Moment, counted
 from risingbandits.policies.registry import register
-from risingbandits.policies.settings import integer, number
 
 # Columns of `rungs`: arms that enter here (0: the best of the last rung go on), arms in the rung, pulls of each.
 _ENTERING, _ARMS, _TARGET = 0, 1, 2

@@ -9,10 +9,10 @@ import numpy as np
 from risingbandits._core.jit import kernel
 from risingbandits._core.types import Rng
 from risingbandits.policies._kernels import reward_scale
+from risingbandits.policies._settings import integer, number, unit_range
 from risingbandits.policies.base import Kernels
 from risingbandits.policies.classic import _thompson, _windows
 from risingbandits.policies.registry import register
-from risingbandits.policies.settings import integer, number, unit_range
 
 
 class State(NamedTuple):

@@ -10,10 +10,10 @@ import numpy as np
 from risingbandits._core.jit import kernel
 from risingbandits._core.types import Floats, Mask, Rng
 from risingbandits.policies._kernels import argmax, running_means, sweeps
+from risingbandits.policies._settings import integer, number, tie_rule
 from risingbandits.policies.base import Kernels, Policy
 from risingbandits.policies.explanation import Moment
 from risingbandits.policies.registry import register
-from risingbandits.policies.settings import integer, number, tie_rule
 
 
 class State(NamedTuple):

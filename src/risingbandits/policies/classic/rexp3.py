@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from risingbandits.policies._settings import number, unit_range
 from risingbandits.policies.classic import _exp3
 from risingbandits.policies.registry import register
-from risingbandits.policies.settings import number, unit_range
 
 
 @register

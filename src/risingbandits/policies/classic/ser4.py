@@ -10,9 +10,9 @@ import numpy as np
 from risingbandits._core.jit import kernel, rare_kernel
 from risingbandits._core.types import Floats, Mask
 from risingbandits.policies._kernels import reward_scale, sweeps
+from risingbandits.policies._settings import integer, number, unit_range
 from risingbandits.policies.base import Kernels, Policy
 from risingbandits.policies.registry import register
-from risingbandits.policies.settings import integer, number, unit_range
 
 
 class State(NamedTuple):

@@ -10,9 +10,9 @@ import numpy as np
 from risingbandits._core.jit import interpreted, kernel
 from risingbandits._core.types import Mask, Rng
 from risingbandits.policies._kernels import argmax, noise, reward_scale, running_means
+from risingbandits.policies._settings import tie_rule, unit_range
 from risingbandits.policies.base import Kernels, Policy
 from risingbandits.policies.registry import register
-from risingbandits.policies.settings import tie_rule, unit_range
 
 
 class State(NamedTuple):

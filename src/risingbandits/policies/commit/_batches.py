@@ -14,7 +14,8 @@ import numpy as np
 from risingbandits._core.jit import interpreted, kernel
 from risingbandits._core.types import Mask, record_type
 from risingbandits.policies._kernels import histories
-from risingbandits.policies.commit import _commit_value, _lines, grid
+from risingbandits.policies.commit import _commit_value, _lines
+from risingbandits.policies.commit import _grid as grid
 
 # What is known of each arm.
 # pulls N, N when its line was drawn, N when the line is due again, and the round of the last pull;

@@ -13,7 +13,8 @@ import math
 
 from risingbandits._core.jit import kernel
 from risingbandits._core.types import Floats
-from risingbandits.policies.commit import _commit_value, _widths, grid
+from risingbandits.policies.commit import _commit_value, _widths
+from risingbandits.policies.commit import _grid as grid
 
 _ROUNDING = 1e-12  # a slope this little below 0, in units of the cap, is that of a flat arm
 

@@ -18,13 +18,13 @@ import numpy as np
 from risingbandits._core.errors import RisingBanditsError, check_choice
 from risingbandits._core.jit import interpreted, kernel, rare_kernel
 from risingbandits._core.types import Mask, Rng
-from risingbandits.policies import reasons
+from risingbandits.policies import _reasons as reasons
 from risingbandits.policies._kernels import histories, noise
+from risingbandits.policies._settings import number, one_of, or_none, setting
 from risingbandits.policies.base import Kernels
 from risingbandits.policies.commit import _batches, _commit_value, _lines, _widths
 from risingbandits.policies.explanation import Moment
 from risingbandits.policies.registry import register
-from risingbandits.policies.settings import number, one_of, or_none, setting
 
 if TYPE_CHECKING:
     from risingbandits.problems import RisingBandit

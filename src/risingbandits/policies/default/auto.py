@@ -15,16 +15,16 @@ from risingbandits._core.jit import bound_kernel
 from risingbandits._core.types import Floats, Mask, Rng
 from risingbandits.policies._config_beliefs import Beliefs
 from risingbandits.policies._kernels import noise, sweeps
+from risingbandits.policies._knowledge import Knowledge
+from risingbandits.policies._settings import number, one_of, setting
 from risingbandits.policies.base import Kernels, Policy
 from risingbandits.policies.config_model import ConfigModel
-from risingbandits.policies.default.best_arm import PilotHalving
-from risingbandits.policies.default.cumulative import BackTest
+from risingbandits.policies.default._best_arm import PilotHalving
+from risingbandits.policies.default._cumulative import BackTest
 from risingbandits.policies.explanation import Moment
-from risingbandits.policies.knowledge import Knowledge
 from risingbandits.policies.objectives import DEFAULT, Objective, objective_names
 from risingbandits.policies.plain import PlainState, begin, calls
 from risingbandits.policies.registry import register
-from risingbandits.policies.settings import number, one_of, setting
 
 
 def check_flag(name: str, value: Any) -> None:

@@ -20,9 +20,9 @@ from risingbandits._core.errors import RisingBanditsError, check_finite
 from risingbandits._core.jit import interpreted, kernel
 from risingbandits._core.types import Floats, Mask, Rng
 from risingbandits.policies._kernels import argmax, histories, noise, pruning, trends
+from risingbandits.policies._settings import setting, tie_rule
 from risingbandits.policies.base import Kernels
 from risingbandits.policies.registry import register
-from risingbandits.policies.settings import setting, tie_rule
 
 _LONGEST_LOG_TABLE = 1 << 22
 

@@ -14,14 +14,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from risingbandits._core.tables import TextTable
-from risingbandits.allocation.arm_state import Flight
-from risingbandits.allocation.growth import said
+from risingbandits.allocation._arm_state import Flight
+from risingbandits.allocation._growth import said
+from risingbandits.allocation.status._progress import ended
+from risingbandits.allocation.status._status import allocation_table, in_short, left, several_hosts, spent, standing
 from risingbandits.allocation.status.arm_table import AllocationTable, ArmRow
-from risingbandits.allocation.status.progress import ended
-from risingbandits.allocation.status.status import allocation_table, in_short, left, several_hosts, spent, standing
-from risingbandits.reports.allocation_log import AllocationLog, Follower
+from risingbandits.reports._allocation_log import AllocationLog, Follower
+from risingbandits.reports.pages._store_figures import learning_curves, shown_arms, spent_by_block, spent_over_time
 from risingbandits.reports.pages.layout import Answer, Answers, Bar, Block, Facts, Page, Section, Table, Text
-from risingbandits.reports.pages.store_figures import learning_curves, shown_arms, spent_by_block, spent_over_time
 
 _LATELY = 20  # pulls told last that say who is being fed
 _MOST_NAMES = 3

@@ -13,12 +13,12 @@ from risingbandits._core.errors import RisingBanditsError
 from risingbandits._core.tables import TextTable
 from risingbandits._version import __version__
 from risingbandits.policies.objectives import BEST_ARM, CUMULATIVE, Objective
-from risingbandits.reports.figure_data import MUTED, curve_lines, lines_table, pull_shares, regret_lines
-from risingbandits.reports.pages import plotly_figures as draw
+from risingbandits.reports._figure_data import MUTED, curve_lines, lines_table, pull_shares, regret_lines
+from risingbandits.reports.pages import _plotly_figures as draw
 from risingbandits.reports.pages.layout import Block, Code, Facts, Figure, Page, Section, Table, Text
 from risingbandits.reports.study import SavedStudy, StudyNotes
+from risingbandits.simulation._summary import summary_table
 from risingbandits.simulation.comparison import four_digits
-from risingbandits.simulation.summary import summary_table
 
 _RESULT, _SUMMARY = "result.json", "summary.json"
 _DEEPEST = 3

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from risingbandits._core.types import Floats, Ints
-from risingbandits.policies.commit.grid import commit_grid, commit_windows
+from risingbandits.policies.commit._grid import commit_grid, commit_windows
 from risingbandits.problems._curve import Curve
 from risingbandits.theory.upper_bounds._commit_lines import commit_value
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from risingbandits._core.errors import RisingBanditsError, check_finite, check_flag, check_positive_int
-from risingbandits.policies.commit.grid import commit_grid, commit_windows
+from risingbandits.policies.commit._grid import commit_grid, commit_windows
 
 GROWTH = 1.05
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import typer
 
-from risingbandits.lab.cli.paper import imdb, reproduce, theory
+from risingbandits.lab.cli.paper import _imdb as imdb
+from risingbandits.lab.cli.paper import _reproduce as reproduce
+from risingbandits.lab.cli.paper import _theory as theory
 
 commands = typer.Typer(
     help="The paper: its figures and tables recomputed, its online learners, its bounds.",

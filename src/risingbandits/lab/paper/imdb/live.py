@@ -20,7 +20,7 @@ from risingbandits.lab.paper.imdb.logistic import LogisticRegression, logistic_s
 from risingbandits.lab.paper.imdb.network import Network, network_step
 from risingbandits.problems import RisingBandit
 from risingbandits.problems._kernels import Environment, mean_at
-from risingbandits.simulation.engine import SimulatedArms
+from risingbandits.simulation._engine import SimulatedArms
 
 Learner = LogisticRegression | Network
 

@@ -8,7 +8,7 @@ from typing import Any
 from risingbandits._core.errors import RisingBanditsError
 from risingbandits._core.jit import kernel
 from risingbandits._core.types import Mask
-from risingbandits.lab.paper.published.first_rounds import in_turn
+from risingbandits.lab.paper.published._first_rounds import in_turn
 from risingbandits.policies._kernels import argmax, noise
 from risingbandits.policies.base import Kernels
 from risingbandits.policies.rising import red_ucb

@@ -9,7 +9,7 @@ import numpy as np
 
 from risingbandits._core.jit import kernel
 from risingbandits._core.types import Floats, Mask
-from risingbandits.lab.paper.published.first_rounds import in_turn
+from risingbandits.lab.paper.published._first_rounds import in_turn
 from risingbandits.policies._kernels import reward_scale
 from risingbandits.policies.base import Kernels, Policy
 

@@ -1,0 +1,95 @@
+"""Options: the configs of arms, from the start or as they get known, and what earlier runs say about the arms."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from risingbandits.allocation._options import Option
+from risingbandits.allocation.events import Event
+from risingbandits.policies._config_process import scores_at_equal_resource
+
+if TYPE_CHECKING:
+    from risingbandits._core.types import Floats
+    from risingbandits.allocation._ledger import Ledger
+    from risingbandits.allocation.settings import Settings
+    from risingbandits.allocation.starting.prior import Prior
+
+_WEIGHT, _LEAST_VARIANCE = 4.0, 0.05  # of what is believed at first, in arms; of beliefs, at least
+
+
+class Configs(Option):
+    """What arms are. The event "config" holds the config of an arm that got known late, as JSON."""
+
+    key = "configs"
+    kinds = frozenset({"config"})
+
+    @classmethod
+    def of(cls, settings: Settings, before: Configs | None) -> Configs:
+        """Any run: an arm may get its config when it is made."""
+        return before or cls()
+
+    def known(self, ledger: Ledger) -> dict[str, Any]:
+        """The config of each arm, if the run began with some.
+
+        Where arms get their configs in their first pulls, those of arms without pulls say nothing.
+        """
+        if not ledger.settings.configs:
+            return {}
+        return {"configs": [arm.config for arm in ledger.numbered]}
+
+    def apply(self, ledger: Ledger, event: Event) -> None:
+        """Give an arm its config."""
+        ledger.arm(event.arm).config = json.loads(event.text)
+        ledger.inform()
+
+
+class Transfer(Option):
+    """Beliefs about arms from a prior, as read when the run was created; arms that it does not know are average."""
+
+    key = "transfer"
+
+    def __init__(self, prior: Prior) -> None:
+        self.prior = prior
+
+    @classmethod
+    def of(cls, settings: Settings, before: Transfer | None) -> Transfer | None:
+        """Where there is a prior; it may speak of fewer arms than before, or of more."""
+        return None if settings.prior is None else cls(settings.prior)
+
+    def known(self, ledger: Ledger) -> dict[str, Any]:
+        """Mean and deviation of the normal score of each arm."""
+        beliefs = [self.prior.of(arm.name) for arm in ledger.numbered]
+        means = np.array([belief.mean for belief in beliefs])
+        return {"means": means, "deviations": np.array([belief.deviation for belief in beliefs])}
+
+    def sentence(self, ledger: Ledger) -> str:
+        """Where the prior is from, and how far the arms that were started confirm it or that it is not used."""
+        prior = self.prior
+        said = f"prior from {prior.tasks} task{'' if prior.tasks == 1 else 's'}" if prior.tasks else "prior from scores"
+        if prior.agreement is not None:
+            said += f", agreement among them {prior.agreement:.2g}"
+        if not ledger.policy.informed:
+            return f"{said}, not used by policy {ledger.policy.name}"
+        told = [arm for arm in ledger.arms if arm.rewards]
+        if len(told) < 2:
+            return said
+        sign = np.sign(ledger.span)
+        confirmed = slope(
+            np.array([prior.of(arm.name).mean for arm in told]),
+            scores_at_equal_resource([sign * np.array(arm.rewards) for arm in told]),
+        )
+        return f"{said}, so far confirmed {confirmed:.2g} by {len(told)} arms"  # 1 is as much as was expected
+
+
+def slope(believed: Floats, scores: Floats) -> float:
+    """How scores rise with what was believed: least squares, with four arms that confirm it fully.
+
+    >>> slope(np.array([-1.0, 1.0]), np.array([-0.5, 0.5])), slope(np.array([-1.0, 1.0]), np.array([1.0, -1.0]))
+    (0.83, 0.33)
+    """
+    start = _WEIGHT * max(_LEAST_VARIANCE, float(believed.var()))
+    apart = believed - believed.mean()
+    return round((start + float(apart @ scores)) / (start + float(apart @ apart)), 2)

@@ -1,0 +1,342 @@
+"""The default for sums of rewards: two forecasts of each arm are compared with what came, and one of them is believed.
+
+`comparison` expects that an arm keeps its distance to the incumbent at equal resource, `extrapolation` that its own
+shape goes on. At an arm's first pull, and whenever its pulls have doubled, both forecasts are compared with its level.
+The better one decides, with a prior that leans to comparison with few pulls per arm and to extrapolation with many.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from risingbandits._core.jit import interpreted, kernel, rare_kernel
+from risingbandits._core.types import Floats, Ints, Mask, Rng
+from risingbandits.policies._kernels import histories, noise, sweeps
+from risingbandits.policies._settings import number, one_of
+from risingbandits.policies.base import Kernels
+from risingbandits.policies.default import _comparison as comparison
+from risingbandits.policies.default import _extrapolation as extrapolation
+from risingbandits.policies.default import _seen as seen
+from risingbandits.policies.explanation import Moment
+
+_FIRST_ARMS = 2  # opened before anything is decided
+_DEAD = 0.25  # share of the rounds that an arm gets, one after another, while all rewards are the same
+_LEAST_DEVIATION = 0.1  # of a belief: no two tasks are the same
+_RANDOM = 5  # every so many arms, one is opened at random, in case earlier runs or configs mislead
+_NOBODY_FORCED = -2
+
+
+@kernel
+def select(state: Any, t: int, available: Mask, rng: Rng) -> int:
+    plan = state.plan
+    if plan["drawn"][0] == 0:
+        sweeps.shuffle(state.order, plan["opened"][0], state.order.shape[0], rng)
+        plan["drawn"][0] = 1
+    arm = plan["next"][0]
+    if arm == seen.OPEN:
+        arm = state.order[plan["opened"][0]]
+    return arm if available is None or available[arm] else _instead(state, t, available)
+
+
+@rare_kernel
+def _instead(state: Any, t: int, available: Any) -> int:
+    """The arm of an ask that cannot have the planned one: what would be decided about the free arms alone.
+
+    Its incumbent is the surest free arm, believed to rise like the first one, and to end as far behind as believed.
+    Nothing is kept of it.
+    """
+    closed = seen.first_closed(state, available)
+    b = comparison.surest(state, available)
+    first = state.plan["incumbent"][0]
+    if b == seen.NOBODY or (closed != seen.NOBODY and (first == seen.NOBODY or state.plan["next"][0] == seen.OPEN)):
+        return max(0, closed)
+    if first == seen.NOBODY or (available[first] and state.plan["workers"][0] <= 1.0):
+        return b if first == seen.NOBODY else first
+    plan = state.aside
+    plan[0] = state.plan[0]
+    if b != first:
+        behind = max(0.0, -comparison.expected(state, plan, b))
+        ceiling = plan["ceiling"][0] - behind
+        comparison.crown(state, plan, b)
+        plan["behind"][0] = behind
+        plan["ceiling"][0] = max(plan["ceiling"][0], ceiling)
+    if plan["shapes"][0] == 1:
+        return extrapolation.pick(state, plan, extrapolation.remaining(state, t), available)
+    arm = comparison.choose(state, plan, available)
+    return closed if arm == seen.OPEN else arm
+
+
+@kernel
+def update(state: Any, t: int, arm: int, reward: float, rng: Rng) -> None:
+    n = seen.take_in(state, arm, reward)
+    plan = state.plan
+    due = n >= state.arms["test"][arm]
+    if not due and plan["next"][0] == arm and n < plan["until"][0]:
+        return
+    _end_batch(state, t, arm, n, due)
+
+
+@rare_kernel
+def _end_batch(state: Any, t: int, arm: int, n: int, due: bool) -> None:
+    seen.look(state)
+    tested = due and _is_open(state)
+    if tested:
+        _test(state, arm, n)
+    comparison.look(state, t)
+    if tested:  # what comparison expects until the next test: the arm keeps its distance
+        state.arms["shared"][arm] = comparison.ahead(state, state.plan, arm)
+    if due:
+        state.arms["test"][arm] = 2 * n
+    _decide(state, t)
+
+
+@kernel
+def _is_open(state: Any) -> bool:
+    """Whether the back-test may still decide which forecast is believed."""
+    prior, most = _prior(state, 0), state.numbers["most"][0]
+    return state.bounded and state.horizon > 0.0 and -most <= prior < most
+
+
+@rare_kernel
+def _test(state: Any, arm: int, n: int) -> None:
+    """Compare both forecasts of the arm with its level, and forecast what its own shape leads to."""
+    plan, arms = state.plan, state.arms
+    level = seen.level(state, arm, n)
+    length = plan["length"][0]
+    b = plan["incumbent"][0]
+    if length > 0.0 and b != seen.NOBODY and arm != b:
+        own = extrapolation.forecast(state, arm, 0) if n == 1 else arms["own"][arm]
+        shared = arms["shared"][arm] + seen.level(state, b, min(n, state.counts[b]))
+        blur = seen.error(state, n)
+        plan["own"][0] += ((level - own) ** 2 + blur) / (length * length)
+        plan["shared"][0] += ((level - shared) ** 2 + blur) / (length * length)
+        plan["tests"][0] += 1.0
+    arms["own"][arm] = extrapolation.forecast(state, arm, n) if length > 0.0 else level
+
+
+@kernel
+def log_odds(state: Any, t: int) -> float:
+    """For extrapolation: the prior, and the errors of both forecasts.
+
+    If the horizon is not known, the back-test counts as if comparison had always been right.
+    """
+    plan, most = state.plan, state.numbers["most"][0]
+    if state.horizon <= 0.0:
+        return _prior(state, t) - most
+    alike = state.numbers["alike"][0] ** 2
+    evidence = 0.5 * plan["tests"][0] * math.log((plan["shared"][0] + alike) / (plan["own"][0] + alike))
+    return _prior(state, t) + min(most, max(-most, evidence))
+
+
+@kernel
+def _prior(state: Any, t: int) -> float:
+    """Log odds for extrapolation by the rounds per arm."""
+    rounds = state.horizon if state.horizon > 0.0 else t + extrapolation.remaining(state, t)
+    return state.numbers["prior"][0] * math.log(max(1.0, rounds) / (state.order.shape[0] * state.patience))
+
+
+@rare_kernel
+def _decide(state: Any, t: int) -> None:
+    """Plan the next pulls."""
+    plan = state.plan
+    opened, n_arms = plan["opened"][0], state.order.shape[0]
+    plan["until"][0] = 0
+    plan["shapes"][0] = 0
+    if opened < min(_FIRST_ARMS, n_arms):
+        plan["next"][0] = seen.OPEN
+        return
+    if plan["span"][0] <= 0.0:
+        plan["next"][0] = _unmoved(state)
+        return
+    newest = state.order[opened - 1]
+    if state.bounded and state.counts[newest] == 1 and _is_nothing(state, seen.level(state, newest, 1)):
+        plan["next"][0], plan["until"][0] = newest, 2  # many scores start at 0, then jump
+        return
+    plan["next"][0] = _shallow(state)
+    if plan["next"][0] != _NOBODY_FORCED:
+        return
+    if state.bounded and log_odds(state, t) >= 0.0:
+        plan["shapes"][0] = 1
+        arm = seen.OPEN
+        if opened == n_arms or comparison.choose(state, plan, None) != seen.OPEN:
+            arm = extrapolation.choose(state, t)
+    else:
+        arm = comparison.choose(state, plan, None)
+    plan["next"][0] = arm
+    if arm != seen.OPEN:
+        plan["until"][0] = extrapolation.next_point(state.counts[arm])
+
+
+@kernel
+def _is_nothing(state: Any, level: float) -> bool:
+    """Whether a level is as good as the lower end of the range."""
+    return level - state.plan["low"][0] < state.numbers["alike"][0] * state.plan["length"][0]
+
+
+@kernel
+def _unmoved(state: Any) -> int:
+    """While all rewards are the same, nothing is lost by staying: the first arm that was not played for long yet."""
+    enough = max(2.0 * comparison.hold(state), _DEAD * state.horizon)
+    for place in range(state.plan["opened"][0]):
+        if state.counts[state.order[place]] < enough:
+            return state.order[place]
+    return seen.OPEN if state.plan["opened"][0] < state.order.shape[0] else state.order[0]
+
+
+@kernel
+def _shallow(state: Any) -> int:
+    """The first arm, in order, with fewer pulls than all have before any is judged.
+
+    That number is a fraction: its part after the point is the share of the arms that get one more. Arms that would get
+    one pull are left to the rules.
+    """
+    if state.horizon <= 0.0:
+        return _NOBODY_FORCED
+    n_arms, numbers = state.order.shape[0], state.numbers
+    per_arm = state.horizon / n_arms
+    deep = min(numbers["floor"][0] * per_arm, numbers["deep"][0]) * min(1.0, per_arm / (numbers["ramp"][0] * n_arms))
+    for place in range(n_arms):
+        pulls = math.floor(deep + 1.0 - (place + 1.0) / n_arms)
+        if pulls < 2.0:
+            return _NOBODY_FORCED
+        if place == state.plan["opened"][0]:
+            return seen.OPEN
+        if state.counts[state.order[place]] < pulls:
+            return state.order[place]
+    return _NOBODY_FORCED
+
+
+def _in_turn(closed: Ints, means: Floats, opened: int, rng: Rng) -> Ints:
+    """The arms without pulls by what is believed of them, ties at random; every fifth is any, in case that is wrong."""
+    if rng is None:
+        return closed[np.argsort(-means[closed], kind="stable")]
+    left = rng.permutation(closed)
+    left = left[np.argsort(-means[left], kind="stable")]
+    for place in range(len(left)):
+        if (opened + place + 1) % _RANDOM == 0:
+            other = int(rng.integers(place, len(left)))
+            left[place : other + 1] = np.roll(left[place : other + 1], 1)
+    return left
+
+
+@dataclass(eq=False, repr=False)
+class BackTest(noise.NoisePolicy):
+    """Plays a run of `Auto` whose rewards are summed."""
+
+    name = "back-test"
+    randomised = True
+    kernels = Kernels(select=select, update=update)
+    scratch = frozenset({"pool", "paces", "work", "aside"})
+    numbers = seen.NUMBERS
+
+    order: str = one_of(*sweeps.ORDERS)
+    sigma: float | str = noise.setting()
+    patience: float = number(25.0, above=0.0)
+    bounded: bool = True
+
+    @property
+    def draws(self) -> bool:
+        return self.order == "random"
+
+    @property
+    def guard(self) -> int:
+        return noise.REPLACED
+
+    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> seen.State:
+        numbers = np.zeros(1, seen.NUMBERS_TYPE)
+        for name, value in self.numbers.items():
+            numbers[name] = value
+        plan, arms = np.zeros(1, seen.PLAN), np.zeros(n_arms, seen.ARM)
+        plan["next"], plan["incumbent"] = seen.OPEN, seen.NOBODY
+        arms["test"] = 1
+        heard = self.noise_fields(n_arms)
+        if self.estimates:
+            heard["noise"]["guard"] = noise.UNCHECKED
+        return seen.State(
+            numbers=numbers,
+            horizon=0.0 if horizon is None else float(horizon),
+            patience=float(self.patience),
+            bounded=bool(self.bounded),
+            told=not self.estimates,
+            pool=np.empty(histories.places_for(n_arms, capacity)),
+            places=histories.new_places(n_arms),
+            order=np.arange(n_arms),
+            counts=np.zeros(n_arms, dtype=np.int64),
+            plan=plan,
+            aside=plan.copy(),
+            arms=arms,
+            paces=extrapolation.paces(horizon),
+            moments=np.zeros((n_arms, extrapolation.shapes(horizon), 3)),
+            work=np.zeros((3, extrapolation.components(horizon))),
+            beliefs=np.zeros((n_arms, 2)),
+            **heard,
+        )
+
+    def make_room(self, state: seen.State, capacity: int) -> None:
+        histories.make_room(state.pool, self.n_arms, capacity)
+
+    @staticmethod
+    def take_beliefs(state: seen.State, means: Floats, deviations: Floats, rng: Rng) -> None:
+        """Believe this of the arms, mean and deviation of their normal scores, and open them in that order."""
+        plan = state.plan
+        if plan["believes"][0] == 0.0:
+            plan["trust"] = 1.0
+        plan["believes"] = 1.0
+        state.beliefs[:, 0] = means
+        state.beliefs[:, 1] = np.maximum(deviations, _LEAST_DEVIATION)
+        opened = int(plan["opened"][0])
+        state.order[opened:] = _in_turn(state.order[opened:], means, opened, rng)
+
+    @staticmethod
+    def draw_order(state: seen.State, rng: Rng) -> None:
+        """Draw the order in which arms are opened now, so that no ask changes it."""
+        state.plan["drawn"] = 1
+        if rng is not None:
+            state.order[:] = rng.permutation(len(state.order))
+
+    def take_workers(self, state: seen.State, workers: int) -> bool:
+        state.plan["workers"] = workers
+        return True
+
+    def parts(self, state: seen.State, t: int) -> dict[str, Floats]:
+        """Columns: ``gain``, what the best trial of an arm is worth less its price; the incumbent has 0.
+
+        While own shapes are believed: ``bound``, what committing to the arm may bring per round, and ``expected``.
+        """
+        plan, unknown = state.plan, np.full(state.counts.size, np.nan)
+        if plan["incumbent"][0] == seen.NOBODY:
+            return {"gain": unknown}
+        if plan["shapes"][0]:
+            shown = state.counts > 0
+            return {
+                name: np.where(shown, state.arms[name] + plan["origin"][0], np.nan) for name in ("bound", "expected")
+            }
+        gain, opened = interpreted(comparison.gain), int(plan["opened"][0])
+        gains = unknown.copy()
+        for arm in state.order[:opened]:
+            gains[arm] = 0.0 if arm == plan["incumbent"][0] else gain(state, plan, arm)
+        if opened < state.order.size:
+            gains[state.order[opened:]] = gain(state, plan, seen.NOBODY)
+        return {"gain": gains}
+
+    def why_next(self, at: Moment) -> str:
+        plan, n = at.state.plan, int(at.pulls[at.arm])
+        if plan["opened"][0] < _FIRST_ARMS:
+            return "opened: one of the two that are compared first"
+        if plan["span"][0] <= 0.0:
+            return "all rewards are the same so far"
+        if not plan["until"][0] and n:
+            return "all arms are tried before any is judged"
+        if at.arm == plan["incumbent"][0]:
+            return "the incumbent: no other arm is worth trying now"
+        if plan["shapes"][0] and n:
+            return f"may pay up to {at.level('bound')} a pull from here on, by its own shape"
+        gain = float(at.parts["gain"][at.arm]) if "gain" in at.parts else math.nan
+        started = "tried" if n else "opened"
+        if not gain > 0.0:
+            return f"{started}: others are not free" if n else "opened: the next in order"
+        return f"{started}: a trial is worth {at.units.amount(gain)} more than it costs"
