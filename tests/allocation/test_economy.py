@@ -102,7 +102,7 @@ def test_a_run_in_pieces_gives_up_the_same_and_trains_again(tmp_path: Path) -> N
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from risingbandits.allocation.arms import economy
+from risingbandits.allocation.arms import _economy as economy
 from test_economy import run
 
 economy.finish_giving_up = lambda folder: [os.kill(os.getpid(), signal.SIGKILL) for _ in folder.glob("given-up-*")]

@@ -24,7 +24,7 @@ from servers import PostgresServer
 
 HOLDER = """
 import os, subprocess, sys, time
-from risingbandits.allocation.stores import postgres
+from risingbandits.allocation.stores import _postgres as postgres
 postgres._LONGEST_TURN = 3
 from risingbandits.allocation.stores.base import open_store
 store = open_store(sys.argv[1])
