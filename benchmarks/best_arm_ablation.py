@@ -26,7 +26,7 @@ import numpy as np
 
 from risingbandits import Policy
 from risingbandits._core.types import Floats
-from risingbandits.lab.benchmark._rows import Problem, ReplayedProblem, seed_of
+from risingbandits.lab.benchmark._problems import Problem, ReplayedProblem, seed_of
 from risingbandits.lab.benchmark.suite import load_tasks
 from risingbandits.lab.benchmark.synthetic import Sizes, noisy_short
 from risingbandits.policies.default import _best_arm as best_arm

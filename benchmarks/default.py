@@ -31,11 +31,11 @@ from risingbandits import Policy, RisingBandit, get_policy, get_problem
 from risingbandits._core.tables import TextTable
 from risingbandits._core.types import Floats
 from risingbandits.lab.benchmark import synthetic
-from risingbandits.lab.benchmark._crossing import HORIZONS, SCANNED, crossing, crossing_means, oracle_commit, scan
-from risingbandits.lab.benchmark._rows import Problem, ReplayedProblem, Row, SimulatedProblem, seed_of
+from risingbandits.lab.benchmark._crossing import HORIZONS, SCANNED, crossing, crossing_means, scan
+from risingbandits.lab.benchmark._problems import Benchmark, Problem, ReplayedProblem, SimulatedProblem, seed_of
 from risingbandits.lab.benchmark._scores import interval, resampled_means
 from risingbandits.lab.benchmark.curve_tasks import CurveTask
-from risingbandits.lab.benchmark.suite import FEW_ARMS, few_arms, load_tasks, made_families
+from risingbandits.lab.benchmark.suite import FEW_ARMS, few_arms, load_tasks, made_benchmarks
 from risingbandits.lab.benchmark.synthetic import Sizes
 from risingbandits.problems import Gaussian
 
@@ -83,7 +83,7 @@ class Player:
         for measure, unit in measures.items():
             self.add(measure, group, problem.task.partition(OF_TASK)[0], (getattr(run, unit) for run in played))
 
-    def play_row(self, row: Row, measure: str, unit: str, by_task: bool = False) -> None:
+    def play_row(self, row: Benchmark, measure: str, unit: str, by_task: bool = False) -> None:
         for problem in row.problems:
             self.play(problem, range(problem.runs), {measure: unit}, problem.task if by_task else row.name)
 
@@ -165,11 +165,25 @@ def play_crossing(player: Player, objective: str = "cumulative") -> None:
                     player.add("oracle explore-then-commit", row.name, problem.task, [lost])
 
 
+def oracle_commit(means: Floats) -> float:
+    """The largest sum of means by explore-then-commit with the best number of pulls for exploring.
+
+    Every arm gets the same number of pulls, and the arm with the highest mean after these gets all others. The number
+    is chosen in hindsight, and the means are known without noise.
+    """
+    n_arms, horizon = means.shape
+    sums = np.concatenate([np.zeros((n_arms, 1)), means.cumsum(axis=1)], axis=1)
+    pulls = np.arange(1, horizon // n_arms + 1)
+    chosen = means[:, pulls - 1].argmax(axis=0)
+    gained = sums[:, pulls].sum(axis=0) + sums[chosen, horizon - (n_arms - 1) * pulls] - sums[chosen, pulls]
+    return float(gained.max())
+
+
 def play_real(player: Player) -> None:
     """Real curves with all arms, and the same with flat starts."""
     families = families_of(player.half)
     player.play_tasks({"real": "share"}, "cumulative", families, (2, 5, 10, 20, 50), by_budget="real")
-    flat = {"flat-starts": made_families(families, [])["flat-starts"]}
+    flat = {"flat-starts": made_benchmarks(families, [])["flat-starts"]}
     player.play_tasks({"flat starts": "share"}, "cumulative", flat, (2, 5, 10, 20, 50))
 
 

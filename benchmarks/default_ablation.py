@@ -25,7 +25,7 @@ import numpy as np
 from risingbandits import get_problem
 from risingbandits._core.types import Floats
 from risingbandits.lab.benchmark._crossing import crossing
-from risingbandits.lab.benchmark._rows import Problem, ReplayedProblem, SimulatedProblem, seed_of
+from risingbandits.lab.benchmark._problems import Problem, ReplayedProblem, SimulatedProblem, seed_of
 from risingbandits.lab.benchmark.suite import few_arms, load_tasks
 from risingbandits.lab.benchmark.synthetic import Sizes, stationary
 from risingbandits.policies.default._cumulative import BackTest

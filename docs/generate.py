@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from risingbandits.lab.benchmark._records import families_tables, leaderboard, read_record
+from risingbandits.lab.benchmark._tables import objective_tables
 from risingbandits.policies import policy_names
 from risingbandits.reports._tables import policies_table
 
@@ -14,7 +15,7 @@ sys.path.append(str(Path(__file__).parents[1] / "tools"))
 from figures import read_list, when
 
 _BEGIN, _END = "<!-- written by make docs -->\n", "<!-- end -->\n"
-_RECORDS = Path(__file__).parents[1] / "records"
+_RECORD = Path(__file__).parents[1] / "records" / "selection.json"
 
 
 def with_current(text: str, part: str) -> str:
@@ -24,14 +25,15 @@ def with_current(text: str, part: str) -> str:
     return f"{before}{_BEGIN}\n{part}\n{_END}{after}"
 
 
-def arena_tables() -> str:
-    """The leaderboard of the records, and every record by family."""
-    tables = [f"**{table.title}**\n\n{table.markdown()}" for table in leaderboard(_RECORDS)]
-    for path in sorted(_RECORDS.glob("*.json")):
-        record = read_record(path)
-        tables.append(f"`{path.name}`: `{record['command']}`\n")
-        tables += [f"{table.title}\n\n{table.markdown()}" for table in families_tables(record)]
-    return "\n".join(tables)
+def benchmark_tables() -> str:
+    """The recorded results of the benchmark."""
+    record = json.loads(_RECORD.read_text())
+    found = [
+        table
+        for objective, own in record["objectives"].items()
+        for table in objective_tables(objective, own, intervals=False)
+    ]
+    return "\n".join([f"`{record['command']}`:\n", *(f"**{table.title}**\n\n{table.markdown()}" for table in found)])
 
 
 def figures_table() -> str:
@@ -51,7 +53,7 @@ def figures_table() -> str:
 
 _PARTS: dict[str, Callable[[], str]] = {
     "policies.md": lambda: policies_table(policy_names()).markdown(),
-    "arena.md": arena_tables,
+    "benchmark.md": benchmark_tables,
     "measured.md": figures_table,
 }
 

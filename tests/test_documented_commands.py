@@ -39,9 +39,9 @@ EXCEPT = re.compile(
 # Whose blocks test_documentation runs.
 GUIDE = ("CONTRIBUTING.md",)
 # These start a cluster of their own, take long even when short, or are a longer form of one that is run anyway, here,
-# in test_arena or in test_reproduce; `demo` is run as `make demo` does.
+# in test_benchmark or in test_reproduce; `demo` is run as `make demo` does.
 SLOW = re.compile(
-    r".*--backend ray|python |risingbandits demo$|risingbandits lab benchmark (--objective both|--rows)"
+    r".*--backend ray|python |risingbandits demo$|risingbandits lab benchmark (--objective both|--benchmarks)"
     r"|risingbandits lab paper (reproduce|imdb (curves|run .*--seed))"
 )
 
@@ -100,18 +100,6 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
         allocator.tell(allocator.ask(), 0.5)  # type: ignore[arg-type]
     run(["risingbandits", "run", "plan.toml"], folder)
     run(["risingbandits", "simulate", "--runs", "2", "--horizon", "400", "--out", "study"], folder)
-    arena = [
-        "lab",
-        "benchmark",
-        "--quick",
-        "--rows",
-        "stationary",
-        "--policies",
-        "kl-ucb",
-        "--record",
-        "records/quick.json",
-    ]
-    run(["risingbandits", *arena], folder)
     return folder
 
 

@@ -58,7 +58,7 @@ def read_list(path: Path = LIST) -> list[Figures]:
 
 
 def printed_by(name: str) -> str:
-    """What the program of this name printed, or what the arena's record or a study's folder holds, or nothing.
+    """What the program of this name printed, or what the benchmark's record or a study's folder holds, or nothing.
 
     >>> "16859" in printed_by("reproduction")  # the tables in docs/reproduction/
     True

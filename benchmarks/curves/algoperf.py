@@ -3,8 +3,8 @@
 There a folder ``algoperf_VERSION/logs/RULESET/SUBMISSION/study_S/WORKLOAD_FRAMEWORK/trial_T`` is a training run, with a
 line for each evaluation in eval_measurements.csv and, among others, in measurements.csv. Here the runs stand one after
 another, by workload, ruleset, study, submission, framework, trial and version; run j is
-``value[offset[j]:offset[j + 1]]``. Runs that were evaluated once are left out. The workloads are those of the arena's
-families; others are left for checks of what was tuned on these.
+``value[offset[j]:offset[j + 1]]``. Runs that were evaluated once are left out. The workloads are those of the
+benchmark; others are left for checks of what was tuned on these.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 There the files GAME.json, GAME_CNN.json and GAME_Impala.json have a record of each iteration of each run of an agent:
 its number, the average return and the agent, run after run or iteration after iteration; the n-th record of an
 iteration is of run n. Here a game is an array of agents x 5 runs x 199 iterations, what all files have; an agent with
-fewer runs is left out. The games are those of the arena's family; others are left for checks of what was tuned on
+fewer runs is left out. The games are those of the benchmark; others are left for checks of what was tuned on
 these.
 """
 

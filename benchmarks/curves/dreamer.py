@@ -3,7 +3,7 @@
 There a file ``SUITE-METHOD.json.gz`` is a list of runs, each with its task, its seed, the steps ``xs`` and the returns
 ``ys``. Here the runs of two suites stand one after another, by suite, method, task and seed; run j is
 ``value[offset[j]:offset[j + 1]]``. Of a longer log the last record of each of 500 equal parts is kept. The tasks are
-those of the arena's families; others are left for checks of what was tuned on these.
+those of the benchmark; others are left for checks of what was tuned on these.
 """
 
 from __future__ import annotations

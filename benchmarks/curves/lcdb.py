@@ -2,7 +2,7 @@
 
 The package holds one line for each learner, training-set size and split of a data set. Here they become arrays of
 learners x splits x sizes with accuracies times 10,000, 65535 where one is missing. The data sets are those of the
-arena's family; others of the database are left for checks of what was tuned on these.
+benchmark; others of the database are left for checks of what was tuned on these.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def database() -> Path:
     """The file with accuracies in the installed package."""
     found = importlib.util.find_spec("lcdb")
     if found is None or not found.submodule_search_locations:
-        raise missing("lcdb", "the family lcdb", "arena")
+        raise missing("lcdb", "the benchmark lcdb", "curves")
     return Path(found.submodule_search_locations[0]) / FILE
 
 

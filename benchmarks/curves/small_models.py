@@ -2,8 +2,8 @@
 
 A step is one epoch of ``partial_fit`` (linear models, perceptron, passive-aggressive, multilayer perceptrons) or one
 more tree (forests, gradient boosting); its value is the accuracy on a stratified 30 % that is held out. Features are
-standardised on the training part. Curves depend on the version of scikit-learn and are like those the arena's figures
-were made with, not equal to them.
+standardised on the training part. Curves depend on the version of scikit-learn and are like those of the benchmark's
+figures, not equal to them.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 TaskSet (google-research/google-research, Apache licence 2.0) is 29 million runs in a cloud bucket. DPL has the curves
 of twelve text classification tasks under 1,000 settings of Adam, means over five replicas: a file for each task, a
 list of settings ``hp`` with the losses of ``train``, ``valid`` and ``test``, NaN where a run diverged. Here they are
-arrays of tasks x settings x 51 validation losses. The tasks are those of the arena's family; others are left for
+arrays of tasks x configs x 51 validation losses. The tasks are those of the benchmark; others are left for
 checks of what was tuned on these.
 """
 

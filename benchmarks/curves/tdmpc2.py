@@ -1,7 +1,7 @@
 """tdmpc2.npz from the folder ``results`` of the repository nicklashansen/tdmpc2 (MIT licence).
 
 There a file ``results/METHOD/TASK.csv`` has the columns step, reward and seed, one line for each evaluation. Here the
-runs stand one after another; run j is ``value[offset[j]:offset[j + 1]]``. The tasks are those of the arena's family;
+runs stand one after another; run j is ``value[offset[j]:offset[j + 1]]``. The tasks are those of the benchmark;
 others are left for checks of what was tuned on these.
 """
 

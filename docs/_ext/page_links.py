@@ -9,7 +9,7 @@ _FILE = re.compile(r"\bdocs/([\w-]+)\.md\b")
 
 
 def link_pages(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
-    """``docs/arena.md`` becomes a link to that page, with its title."""
+    """``docs/replay.md`` becomes a link to that page, with its title."""
     lines[:] = [_FILE.sub(r":doc:`/\1`", line) for line in lines]
 
 

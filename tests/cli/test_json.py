@@ -33,8 +33,7 @@ CALLS = {
     "store export": ["run.db"],
     "store check": ["run.db"],
     "prior show": ["runs"],
-    "lab benchmark": ["--quick", "--rows", "stationary", "--policies", "kl-ucb", "--jobs", "1"],
-    "lab benchmark records": [str(ROOT / "records")],
+    "lab benchmark": ["--quick", "--benchmarks", "stationary", "--policies", "kl-ucb", "--jobs", "1"],
     "lab paper reproduce": ["rates", "--quick"],
     "lab paper theory": ["paper-2arms", "--horizon", "1000", "--horizons", "1000"],
     "lab paper lower-bounds": ["--runs", "1", "--horizon", "200", "--policies", "round-robin"],
@@ -174,6 +173,7 @@ def check_texts(found: Any) -> None:
         "sentences",
         "by_definition",
         "by_program",
+        *("risingbandits", "python", "numpy", "numba"),  # versions
     }
     number = re.compile(r"[-+]?[\d,.]+(e[-+]?\d+)?( ?%)?|nan|-|.* ± .*")
     assert [(key, text) for key, text in texts(found) if key not in names and number.fullmatch(text)] == []

@@ -25,7 +25,6 @@ from risingbandits.allocation.settings import Settings
 from risingbandits.allocation.starting._memory import read_entry
 from risingbandits.allocation.starting.earlier_runs import read_sources
 from risingbandits.cli._options import parse_duration, parse_noise
-from risingbandits.lab.benchmark._records import read_record
 from risingbandits.logs import curves_of, read_runs
 from risingbandits.policies._parsing import parse_policies
 
@@ -147,7 +146,6 @@ READERS = {
     "result": Reader("result.json", read_result, files.result_header, values=True),
     "remembered run": Reader("x.gz", read_entry, files.remembered_run, True, gzip.compress),
     "packed remembered run": Reader("x.gz", read_entry, lambda: gzip.compress(files.remembered_run())),
-    "record of the arena": Reader("x.json", read_record, files.arena_record, values=True),
     "settings of a store": Reader(
         "x.json", lambda path: Settings.from_json(path.read_text("latin-1")), files.settings_json, values=True
     ),

@@ -24,7 +24,7 @@ _IMPORTED = (
     "matplotlib.figure",
     "numba",
     "risingbandits.allocation",
-    "risingbandits.lab.benchmark.contest",
+    "risingbandits.lab.benchmark",
     "risingbandits.cli.app",
     "risingbandits.policies",
     "risingbandits.logs",

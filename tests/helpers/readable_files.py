@@ -148,9 +148,3 @@ def remembered_run() -> bytes:
     with TemporaryDirectory() as folder:
         path = remember(folder, allocator.store, "t", allocator.settings.to_json())
         return gzip.decompress(path.read_bytes())
-
-
-@cache
-def arena_record() -> bytes:
-    folder = Path(__file__).parents[2] / "records"
-    return min(folder.rglob("*.json"), key=lambda path: path.stat().st_size).read_bytes()

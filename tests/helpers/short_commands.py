@@ -11,8 +11,7 @@ from code_blocks import ROOT
 # How long ones are made short: words that are added at the end; an option that is given twice counts as given last.
 SHORTER = {
     "risingbandits demo": "--runs 1 --horizon 500",
-    "risingbandits lab benchmark records": "",
-    "risingbandits lab benchmark": "--quick --rows stationary --policies kl-ucb,ucb1 --jobs 1",
+    "risingbandits lab benchmark": "--quick --benchmarks stationary --policies kl-ucb,ucb1 --jobs 1",
     "risingbandits simulate": "--runs 2 --horizon 400",
     "risingbandits lab paper reproduce": "--quick",
     "risingbandits lab paper imdb curves": "--quick --horizon 400 --runs 2",

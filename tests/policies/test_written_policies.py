@@ -78,15 +78,13 @@ def by_tune() -> Policy:
     return Allocator(["a", "b"], budget=10, **scheduler.settings).ledger.policy
 
 
-def by_contest() -> Policy:
-    from risingbandits.lab.benchmark import Contest
+def by_benchmark() -> Policy:
+    from risingbandits.lab.benchmark._policies import given_policies
 
     for given in (WRITTEN, [WRITTEN], {WRITTEN: WRITTEN}, {WRITTEN: MEANT}):
-        entered = Contest(policies=given).entrants("cumulative", "real")
-        assert list(entered) == [WRITTEN]
-        assert repr(entered[WRITTEN]) == repr(MEANT)
-    made = Contest(policies=["recommended", "kl-ucb"]).entrants("cumulative", "real")
-    assert (list(made), made["recommended"]) == (["recommended", "kl-ucb"], None)
+        found = given_policies(given)
+        assert list(found) == [WRITTEN]
+        assert repr(found[WRITTEN]) == repr(MEANT)
     return get_policy(WRITTEN)
 
 
@@ -110,7 +108,7 @@ WAYS: dict[str, Callable[[], Policy]] = {
     "RisingClassifier": lambda: by_river("RisingClassifier"),
     "RisingRegressor": lambda: by_river("RisingRegressor"),
     "RisingScheduler": by_tune,
-    "Contest": by_contest,
+    "play_benchmarks": by_benchmark,
 }
 
 

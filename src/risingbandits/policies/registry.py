@@ -23,8 +23,8 @@ _CLASSES: dict[str, type[Policy]] = {}  # those that are loaded
 def register(policy: P) -> P:
     """Class decorator: make a policy known by its ``name`` to `simulate`, `Allocator` and `load` in this program.
 
-    Commands know the policies of the package; the arena takes others as ``FILE.py:CLASS``. If the settings are fields
-    (see `settings`), the policy gets a constructor that stores them.
+    Commands know the policies of the package; the benchmark takes others as ``FILE.py:CLASS``. If the settings are
+    fields (see `settings`), the policy gets a constructor that stores them.
     """
     known = _CLASSES.get(policy.name)
     if known is not None and known.__qualname__ != policy.__qualname__:

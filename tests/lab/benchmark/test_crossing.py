@@ -16,7 +16,6 @@ from risingbandits.lab.benchmark._crossing import (
     PULLS_PER_ARM,
     crossing,
     crossing_means,
-    oracle_commit,
     scan,
 )
 from risingbandits.lab.benchmark.suite import few_arms
@@ -82,18 +81,6 @@ def test_horizons_grow_by_two_percent() -> None:
     assert three.problems[0].instance().means(5).tolist() == pytest.approx(
         [limit * (1 - math.exp(-5 / time)) for limit, time in ((0.55, 5), (0.9, 60), (0.3, 10))]
     )
-
-
-def test_oracle_commit_is_the_best_explore_then_commit() -> None:
-    rng = np.random.default_rng(6)
-    for n_arms, horizon in ((2, 9), (3, 30), (4, 40)):
-        means = crossing_means(n_arms, horizon, rng)
-        sums = []
-        for m in range(1, horizon // n_arms + 1):
-            pulls = [m] * n_arms
-            pulls[int(np.argmax(means[:, m - 1]))] += horizon - m * n_arms
-            sums.append(sum(math.fsum(row[:n]) for row, n in zip(means, pulls, strict=True)))
-        assert oracle_commit(means) == pytest.approx(max(sums))
 
 
 def test_few_arms_are_arms_of_the_task() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 from environments import ROOT
-from risingbandits.lab.benchmark._crossing import HORIZONS
+from risingbandits.lab.benchmark._crossing import HORIZONS, crossing_means
 from risingbandits.policies import RoundRobin
 
 sys.path.insert(0, str(ROOT / "benchmarks"))
@@ -56,3 +57,15 @@ def test_the_program_plays_a_part_once(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(sys, "argv", [*sys.argv, "--half", "report"])
     with pytest.raises(SystemExit):
         program.main()
+
+
+def test_oracle_commit_is_the_best_explore_then_commit() -> None:
+    rng = np.random.default_rng(6)
+    for n_arms, horizon in ((2, 9), (3, 30), (4, 40)):
+        means = crossing_means(n_arms, horizon, rng)
+        sums = []
+        for m in range(1, horizon // n_arms + 1):
+            pulls = [m] * n_arms
+            pulls[int(np.argmax(means[:, m - 1]))] += horizon - m * n_arms
+            sums.append(sum(math.fsum(row[:n]) for row, n in zip(means, pulls, strict=True)))
+        assert program.oracle_commit(means) == pytest.approx(max(sums))

@@ -1,4 +1,4 @@
-"""The benchmark on fresh curves plays and judges other libraries as the arena does its policies."""
+"""The benchmark on fresh curves plays and judges other libraries as the benchmark does its policies."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from environments import ROOT
-from risingbandits.lab.benchmark._rows import Played, ReplayedProblem, Row
+from risingbandits.lab.benchmark._problems import Benchmark, Played, ReplayedProblem
 from risingbandits.lab.benchmark.curve_tasks import CurveTask, with_final
 from risingbandits.policies import get_policy
 
@@ -86,7 +86,7 @@ def test_what_pruners_have_left_goes_to_the_best_if_arms_do_not_end() -> None:
 
 def test_tables_by_kind_and_by_budget() -> None:
     problems = tuple(ReplayedProblem(task(), 5 * pulls, 2, "best-arm", 0) for pulls in (2, 5))
-    row = Row("networks", "networks", "real", "best-arm", "share", problems)
+    row = Benchmark("networks", "networks", "real", "best-arm", "share", problems)
     lost = {10: 0.2, 25: 0.1}
     runs = [Played("made", "networks", "", number, h, lost[h], 0.5, 1.0) for h in (10, 25) for number in range(2)]
     lines = list(program.tables([row], {"mine": [runs], "other": [[run._replace(regret=0.5) for run in runs]]}))

@@ -43,7 +43,7 @@ def test_lcdb_from_its_csv(tmp_path: Path) -> None:
 
 def test_lcdb_wants_the_package_or_the_very_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
-    with pytest.raises(RisingBanditsError, match=r"lcdb.*risingbandits\[arena\]"):
+    with pytest.raises(RisingBanditsError, match=r"lcdb.*risingbandits\[curves\]"):
         sources.rebuild("lcdb", tmp_path)
     (tmp_path / "other.csv").write_text(ACCURACIES)
     with pytest.raises(RisingBanditsError, match="must have the SHA-256 5bf9f9388d37"):

@@ -1,28 +1,30 @@
-"""Figures of the arena against slow computations: intervals, ranks and ratios."""
+"""Figures of the benchmark against slow computations: intervals, ranks and ratios."""
 
 from __future__ import annotations
 
 import random
 import statistics
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from risingbandits import simulate
 from risingbandits.lab.benchmark._cells import Cell, Cells
-from risingbandits.lab.benchmark._entrants import Entrant
-from risingbandits.lab.benchmark._rows import Played, Row, SimulatedProblem
-from risingbandits.lab.benchmark._scores import Board, interval, resampled_means, row_stats
-from risingbandits.lab.benchmark.outcome import Outcome, mean_of, task_values
+from risingbandits.lab.benchmark._play import Outcome
+from risingbandits.lab.benchmark._policies import LabelledPolicy
+from risingbandits.lab.benchmark._problems import Benchmark, Played, SimulatedProblem
+from risingbandits.lab.benchmark._scores import interval, resampled_means, stats_of, summarise
+from risingbandits.lab.benchmark._tables import objective_tables
 from risingbandits.lab.benchmark.suite import suite
 from risingbandits.lab.benchmark.synthetic import Sizes
 from risingbandits.policies import KLUCB
 from risingbandits.simulation._backends import Threads
 
 
-def row_of(name: str, kind: str = "real", measure: str = "share", regime: str | None = None) -> Row:
-    return Row(name, regime or name, kind, "cumulative", measure, ())
+def benchmark_of(name: str, kind: str = "real", measure: str = "share", group: str | None = None) -> Benchmark:
+    return Benchmark(name, group or name, kind, "cumulative", measure, ())
 
 
 def ran(
@@ -41,9 +43,8 @@ def test_figures_equal_a_slow_computation(tmp_path: Path) -> None:
     result = simulate("kl-ucb", instance, horizon=1_000, runs=4, seed=problem.seed)
     best = max(instance.mean_sums(1_000))
     percent = [100 * (best - gained) / best for gained in instance.mean_sums(result.pulls["kl-ucb"]).sum(axis=1)]
-    entrant = Entrant("kl-ucb", KLUCB())
-    cell = Cells(tmp_path, Threads(1)).of(row, [entrant])[entrant]
-    found = row_stats(row, cell.runs)
+    cell = Cells(tmp_path, Threads(1)).of(row, [LabelledPolicy("kl-ucb", KLUCB())])["kl-ucb"]
+    found = stats_of(row, cell.runs)
     assert [100 * run.regret / run.best for run in cell.runs] == pytest.approx(percent)
     assert found.figure.mean == pytest.approx(statistics.mean(percent))
     assert found.large == sum(value > 25 for value in percent) / 4
@@ -62,9 +63,9 @@ def test_arms_that_differ_by_rounding_have_no_share() -> None:
 def test_budgets_are_averaged_within_an_order_and_orders_within_a_task() -> None:
     runs = [ran(1, run=0, horizon=10), ran(3, run=0, horizon=20), ran(4, run=1, horizon=10), ran(6, run=1, horizon=20)]
     runs += [ran(10, "two", 0), ran(20, "two", 1)]
-    values = task_values(row_of("x"), runs)
+    values = benchmark_of("x").values(runs)
     assert {task: own.tolist() for task, own in values.items()} == {"one": [2.0, 5.0], "two": [10.0, 20.0]}
-    assert mean_of(row_of("x"), runs) == (3.5 + 15) / 2
+    assert stats_of(benchmark_of("x"), runs).figure.mean == (3.5 + 15) / 2
 
 
 def test_intervals_resample_tasks_and_runs() -> None:
@@ -100,44 +101,48 @@ def test_one_task_is_resampled_by_its_runs() -> None:
 
 def test_the_worse_side_counts() -> None:
     """In rewards, which is what the bounds are about: in % of J* side B would be the worse one."""
-    row = row_of("pair", "synthetic", "percent")
+    row = benchmark_of("pair", "synthetic", "percent")
     runs = [ran(10, side="A", best=100), ran(30, run=1, side="A", best=100)]
     runs += [ran(4, side="B"), ran(2, run=1, side="B")]
-    found = row_stats(row, runs)
+    found = stats_of(row, runs)
     assert (found.side, found.figure.mean, found.regret) == ("A", 20.0, 20.0)
-    assert found.sides == {"A": 20.0, "B": 3.0}
     assert found.large == 0.5
 
 
-def board_of(table: dict[Row, dict[str, list[Played]]]) -> Board:
+def summary_of(table: dict[Benchmark, dict[str, list[Played]]]) -> dict[str, Any]:
     cells = {row: {label: Cell(tuple(runs)) for label, runs in own.items()} for row, own in table.items()}
     labels = dict.fromkeys([label for own in table.values() for label in own], "")
-    return Board(Outcome(list(table), labels, cells), "cumulative")
+    found: dict[str, Any] = summarise(Outcome(cells, labels))["objectives"]["cumulative"]
+    return found
 
 
 def test_ranks_ratios_and_means() -> None:
     """Three policies: b ties with a once; c plays real curves only."""
-    board = board_of(
+    found = summary_of(
         {
-            row_of("x"): {"a": [ran(0.2)], "b": [ran(0.2)], "c": [ran(0.8)]},
-            row_of("y"): {"a": [ran(0.6)], "b": [ran(0.3)], "c": [ran(0.9)]},
-            row_of("one", "synthetic", "percent", "group"): {"a": [ran(1)], "b": [ran(4)], "c": []},
-            row_of("two", "synthetic", "percent", "group"): {"a": [ran(3)], "b": [ran(4)], "c": []},
+            benchmark_of("x"): {"a": [ran(0.2)], "b": [ran(0.2)], "c": [ran(0.8)]},
+            benchmark_of("y"): {"a": [ran(0.6)], "b": [ran(0.3)], "c": [ran(0.9)]},
+            benchmark_of("one", "synthetic", "percent", "group"): {"a": [ran(1)], "b": [ran(4)], "c": []},
+            benchmark_of("two", "synthetic", "percent", "group"): {"a": [ran(3)], "b": [ran(4)], "c": []},
         }
     )
-    lines = {line.label: line for line in board.lines}
-    assert [line.label for line in board.lines] == ["b", "a", "c"]
-    assert lines["a"].real is not None
-    assert lines["a"].real.mean == pytest.approx(0.4)
-    assert lines["a"].synthetic is not None
-    assert lines["a"].synthetic.mean == pytest.approx(20.0)
-    assert lines["c"].synthetic is None
-    assert [lines[label].rank for label in "abc"] == [1.75, 1.25, 3.0]
-    assert [lines[label].worst_ratio[0] for label in "abc"] == ["y", "group", "x"]
-    assert [lines[label].worst_ratio[1] for label in "abc"] == pytest.approx([2.0, 2.0, 4.0])
-    assert lines["a"].large == pytest.approx(1 / 6)  # one row of two in one regime of three
+    assert [line["policy"] for line in found["policies"]] == ["b", "a", "c"]
+    lines = {line["policy"]: line for line in found["policies"]}
+    assert lines["a"]["real"]["mean"] == pytest.approx(0.4)
+    assert lines["a"]["synthetic"]["mean"] == pytest.approx(20.0)
+    assert lines["c"]["synthetic"] is None
+    assert [lines[label]["rank"] for label in "abc"] == [1.75, 1.25, 3.0]
+    assert [lines[label]["worst_ratio"]["group"] for label in "abc"] == ["y", "group", "x"]
+    assert [lines[label]["worst_ratio"]["ratio"] for label in "abc"] == pytest.approx([2.0, 2.0, 4.0])
+    assert lines["a"]["large"] == pytest.approx(1 / 6)  # one benchmark of two in one group of three
+    assert found["groups"]["group"]["benchmarks"] == 2
+    overall, real, simulated = objective_tables("cumulative", found, intervals=False)
+    assert overall.rows[0][:2] == ("b", "0.25 [0.25, 0.25]")
+    assert real.rows == [("x", "1", "0.20", "0.20", "0.80"), ("y", "1", "0.30", "0.60", "0.90")]
+    assert simulated.rows == [("group", "2 benchmarks", "40.0 %", "20.0 %")]
 
 
-def test_what_nobody_would_mind_is_no_ratio() -> None:
-    board = board_of({row_of("x"): {"a": [ran(0.001)], "b": [ran(0.04)], "c": [ran(0.1)]}})
-    assert [round(board.ratio("x", label), 6) for label in "abc"] == [1.0, 1.0, 2.0]
+def test_differences_that_do_not_matter_are_no_ratio() -> None:
+    found = summary_of({benchmark_of("x"): {"a": [ran(0.001)], "b": [ran(0.04)], "c": [ran(0.1)]}})
+    ratios = {line["policy"]: line["worst_ratio"]["ratio"] for line in found["policies"]}
+    assert ratios == pytest.approx({"a": 1.0, "b": 1.0, "c": 2.0})

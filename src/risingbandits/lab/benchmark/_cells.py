@@ -1,44 +1,43 @@
-"""Cells of the arena: what one entrant got in one row, played once and stored under a hash of its inputs.
+"""What each policy got on each benchmark, played once and stored under a hash of its inputs.
 
-The key of a cell covers everything that determines its numbers: the policy with its settings and source files, the
-compiled loop, every problem with its curves, noise, rounds, orders or runs, and the seed. An existing cell is never
-played again, and a cell of other inputs is never used.
+The key of a cell covers everything that determines its numbers: the policy with its parameters, the source of what
+decides and simulates, every problem with its curves, noise, rounds, orders or runs, and the seed. An existing cell is
+never played again, and a cell of other inputs is never used.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
 
+import risingbandits
 from risingbandits._core.compile_wait import announced
 from risingbandits._core.files import write_whole
+from risingbandits._core.progress import Advance
 from risingbandits._version import __version__
-from risingbandits.lab.benchmark._entrants import Entrant
-from risingbandits.lab.benchmark._rows import Played, Row
-from risingbandits.lab.benchmark._stamps import Stamps
+from risingbandits.lab.benchmark._policies import LabelledPolicy
+from risingbandits.lab.benchmark._problems import Benchmark, Played
 from risingbandits.simulation._backends import Backend
 
-_FORMAT = 2
+_FORMAT = 3
+_PACKAGES = ("policies", "problems", "simulation", "lab/related", "lab/benchmark")  # what decides a policy's runs
 
 
 @dataclass(frozen=True)
 class Cell:
-    """An entrant in a row: its runs, or why there are none."""
+    """A policy on a benchmark: its runs, or why there are none."""
 
     runs: tuple[Played, ...] = ()
     failure: str = ""
-    skipped: bool = False  # the row is not for this policy
-
-
-Progress = Callable[[str, int], None]
-"""Told the label and how many of its runs have been played, found or left out."""
+    skipped: bool = False  # the benchmark is not for this policy
 
 
 @dataclass
@@ -47,69 +46,73 @@ class Cells:
 
     folder: Path
     backend: Backend
-    advance: Progress = lambda _label, _runs: None
+    advance: Advance = lambda _label, _run: None  # once for each run that was played, found or left out
     played: int = 0
-    stamps: Stamps = field(default_factory=Stamps)
 
-    def of(self, row: Row, entrants: Sequence[Entrant]) -> dict[Entrant, Cell]:
-        """The cells of all entrants in a row; those that are missing are played together and written."""
-        cells: dict[Entrant, Cell] = {}
-        missing: dict[str, list[Entrant]] = {}  # by key: policies that are the same need be played once
-        for entrant in entrants:
-            found = self._look_up(row, entrant)
+    def of(self, benchmark: Benchmark, policies: Sequence[LabelledPolicy]) -> dict[str, Cell]:
+        """By label, the cells of all policies on a benchmark; missing ones are played together and written."""
+        cells: dict[str, Cell] = {}
+        missing: dict[str, list[LabelledPolicy]] = {}  # by key: policies that are the same need be played once
+        for policy in policies:
+            found = self._look_up(benchmark, policy)
             if isinstance(found, Cell):
-                cells[entrant] = found
-                self.advance(entrant.label, row.runs)
+                cells[policy.label] = found
+                self._skip(policy, benchmark)
             else:
-                missing.setdefault(found, []).append(entrant)
-        for key, cell in self._play(row, {key: same[0] for key, same in missing.items()}).items():
+                missing.setdefault(found, []).append(policy)
+        for key, cell in self._play(benchmark, {key: same[0] for key, same in missing.items()}).items():
             if not cell.failure:
                 content = {"format": _FORMAT, "key": key, "runs": cell.runs}
                 write_whole(self._path(key), (json.dumps(content) + "\n").encode())
-            for place, entrant in enumerate(missing[key]):
-                cells[entrant] = cell
+            for place, policy in enumerate(missing[key]):
+                cells[policy.label] = cell
                 if place:
-                    self.advance(entrant.label, row.runs)
-        return {entrant: cells[entrant] for entrant in entrants}
+                    self._skip(policy, benchmark)
+        return {policy.label: cells[policy.label] for policy in policies}
 
-    def _look_up(self, row: Row, entrant: Entrant) -> Cell | str:
+    def _skip(self, policy: LabelledPolicy, benchmark: Benchmark) -> None:
+        for number in range(benchmark.runs):
+            self.advance(policy.label, number)
+
+    def _look_up(self, benchmark: Benchmark, policy: LabelledPolicy) -> Cell | str:
         """The cell if there is one, or its key."""
-        if not entrant.plays(row):
+        if not policy.plays(benchmark):
             return Cell(skipped=True)
-        digest = hashlib.sha256(f"{_FORMAT};{__version__};{row.digest};".encode())
+        digest = hashlib.sha256(f"{_FORMAT};{__version__};{benchmark.digest};".encode())
         try:
-            for problem in row.problems:
-                policy = entrant.policy_for(row, problem)
-                policy.validate()
-                digest.update(f"{policy!r};{self.stamps.of(policy, problem.n_arms, problem.horizon)};".encode())
+            for problem in benchmark.problems:
+                own = policy.on(benchmark, problem)
+                own.validate()
+                digest.update(f"{own!r};{source_hash(type(own))};".encode())
         except Exception as error:
             return _failed(error)
         key = digest.hexdigest()
         kept = self._read(key)
         return key if kept is None else kept
 
-    def _play(self, row: Row, entrants: Mapping[str, Entrant]) -> dict[str, Cell]:
-        if not entrants:
+    def _play(self, benchmark: Benchmark, policies: Mapping[str, LabelledPolicy]) -> dict[str, Cell]:
+        if not policies:
             return {}
         try:
-            return self._play_together(row, entrants)
+            return self._play_together(benchmark, policies)
         except Exception as error:
-            if len(entrants) == 1:
-                return dict.fromkeys(entrants, _failed(error))
+            if len(policies) == 1:
+                return dict.fromkeys(policies, _failed(error))
         found: dict[str, Cell] = {}  # find out which one it is, and let the others continue
-        for key, entrant in entrants.items():
-            found |= self._play(row, {key: entrant})
+        for key, policy in policies.items():
+            found |= self._play(benchmark, {key: policy})
         return found
 
-    def _play_together(self, row: Row, entrants: Mapping[str, Entrant]) -> dict[str, Cell]:
-        runs: dict[str, list[Played | None]] = {key: [None] * row.runs for key in entrants}
+    def _play_together(self, benchmark: Benchmark, policies: Mapping[str, LabelledPolicy]) -> dict[str, Cell]:
+        runs: dict[str, list[Played | None]] = {key: [None] * benchmark.runs for key in policies}
+        begin = partial(_begin, benchmark, dict(policies))
         with announced():
-            playing = self.backend.play(partial(_begin, row, dict(entrants)), dict.fromkeys(entrants, range(row.runs)))
+            playing = self.backend.play(begin, dict.fromkeys(policies, range(benchmark.runs)))
             with closing(playing):  # an interrupted caller stops the players at once
                 for key, number, run in playing:
                     runs[key][number] = run
-                    self.advance(entrants[key].label, 1)
-        self.played += row.runs * len(entrants)
+                    self.advance(policies[key].label, number)
+        self.played += benchmark.runs * len(policies)
         return {key: Cell(tuple(run for run in own if run is not None)) for key, own in runs.items()}
 
     def _path(self, key: str) -> Path:
@@ -127,9 +130,9 @@ class Cells:
             return None
 
 
-def _begin(row: Row, entrants: Mapping[str, Entrant], key: str) -> Callable[[int], Played]:
-    """What plays a run of an entrant by its number, here or in another process."""
-    starts: Sequence[int] = row.starts.tolist()
+def _begin(benchmark: Benchmark, policies: Mapping[str, LabelledPolicy], key: str) -> Callable[[int], Played]:
+    """What plays a run of a policy by its number, here or in another process."""
+    starts: Sequence[int] = benchmark.starts.tolist()
     current = -1
     player: Callable[[int], Played] | None = None
 
@@ -137,8 +140,8 @@ def _begin(row: Row, entrants: Mapping[str, Entrant], key: str) -> Callable[[int
         nonlocal current, player
         place = int(np.searchsorted(starts, number, side="right")) - 1
         if player is None or place != current:
-            policy = entrants[key].policy_for(row, row.problems[place])
-            current, player = place, row.problems[place].player(policy)
+            problem = benchmark.problems[place]
+            current, player = place, problem.player(policies[key].on(benchmark, problem))
         return player(number - starts[place])
 
     return play
@@ -147,3 +150,15 @@ def _begin(row: Row, entrants: Mapping[str, Entrant], key: str) -> Callable[[int
 def _failed(error: Exception) -> Cell:
     sentence = " ".join(str(error).split()) or "no message"
     return Cell(failure=f"{type(error).__name__}: {sentence}"[:500])
+
+
+@cache  # edits while the benchmark runs do not count
+def source_hash(kind: type) -> str:
+    """A hash of the code that plays a policy: packages of this library, and the files of classes outside of it."""
+    root = Path(risingbandits.__file__).parent
+    files = {path for package in _PACKAGES for path in (root / package).rglob("*.py")}
+    own = {getattr(sys.modules.get(each.__module__), "__file__", None) for each in kind.__mro__ if each is not object}
+    digest = hashlib.sha256(f"{kind.__module__}.{kind.__qualname__};".encode())
+    for path in sorted(files | {Path(file) for file in own if file}):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()

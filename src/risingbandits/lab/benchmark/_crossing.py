@@ -1,4 +1,4 @@
-"""Rows of crossing curves: the arm that is best over the whole run is behind at first.
+"""Benchmarks of crossing curves: the arm that is best over the whole run is behind at first.
 
 `crossing_means` draws arms of four shapes and keeps a draw only if its best arm is not the best after a tenth of an
 equal share of the pulls. `SCANNED` has three fixed problems, which are played with every number of rounds of
@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 
 from risingbandits._core.types import Floats
-from risingbandits.lab.benchmark._rows import Row, SimulatedProblem, seed_of
+from risingbandits.lab.benchmark._problems import Benchmark, SimulatedProblem, seed_of
 from risingbandits.lab.benchmark.synthetic import Sizes
 from risingbandits.problems import Bernoulli, ConstantCurve, Exponential, Gaussian, Noise, NoNoise, RisingBandit
 
@@ -76,8 +76,8 @@ def _log_uniform(rng: np.random.Generator, low: float, high: float) -> float:
     return math.exp(rng.uniform(math.log(low), math.log(high)))
 
 
-def crossing(objective: str, seed: int, sizes: Sizes) -> Iterator[Row]:
-    """2 to 20 arms with 20 to 1,000 pulls for each: a row for each kind of noise, which have the same arms."""
+def crossing(objective: str, seed: int, sizes: Sizes) -> Iterator[Benchmark]:
+    """2 to 20 arms with 20 to 1,000 pulls for each: one for each kind of noise, with the same arms."""
     numbers, ratios = ((3,), (20, 200)) if sizes.quick else (NUMBERS_OF_ARMS, PULLS_PER_ARM)
     for label, noise in NOISES.items():
         name = f"crossing, {label}"
@@ -93,39 +93,22 @@ def crossing(objective: str, seed: int, sizes: Sizes) -> Iterator[Row]:
             for ratio in ratios
             for number in range(max(1, min(2, sizes.instances // 50)))
         )
-        yield Row(name, "crossing", "synthetic", objective, "percent", problems)
+        yield Benchmark(name, "crossing", "synthetic", objective, "percent", problems)
 
 
 def _drawn(n_arms: int, ratio: int, key: tuple[int, ...], noise: Noise) -> RisingBandit:
     return RisingBandit.from_array(crossing_means(n_arms, n_arms * ratio, np.random.default_rng(key)), noise)
 
 
-def scan(seed: int, sizes: Sizes) -> Iterator[Row]:
+def scan(seed: int, sizes: Sizes) -> Iterator[Benchmark]:
     """The problems of `SCANNED` with every number of rounds; run i has the same seed at all of them."""
     for label, curves in SCANNED.items():
         problems = tuple(
             SimulatedProblem(f"T = {horizon}", partial(_scanned, curves, horizon), sizes.runs, seed_of(seed, label))
             for horizon in (HORIZONS[::50] if sizes.quick else HORIZONS)
         )
-        yield Row(f"scan, {label}", "scan", "synthetic", "cumulative", "percent", problems)
+        yield Benchmark(f"scan, {label}", "scan", "synthetic", "cumulative", "percent", problems)
 
 
 def _scanned(curves: tuple[ConstantCurve | Exponential, ...], horizon: int) -> RisingBandit:
     return RisingBandit(list(curves), Gaussian(0.01), horizon)
-
-
-def oracle_commit(means: Floats) -> float:
-    """The largest sum of means by explore-then-commit with the best number of pulls for exploring, a yardstick.
-
-    Every arm gets the same number of pulls, and the arm with the highest mean after these gets all others. The number
-    is chosen in hindsight, and the means are known without noise.
-
-    >>> oracle_commit(np.array([[0.5, 0.5, 0.5, 0.5], [0.0, 0.6, 0.7, 0.7]]))
-    1.6
-    """
-    n_arms, horizon = means.shape
-    sums = np.concatenate([np.zeros((n_arms, 1)), means.cumsum(axis=1)], axis=1)
-    pulls = np.arange(1, horizon // n_arms + 1)
-    chosen = means[:, pulls - 1].argmax(axis=0)
-    gained = sums[:, pulls].sum(axis=0) + sums[chosen, horizon - (n_arms - 1) * pulls] - sums[chosen, pulls]
-    return float(gained.max())

@@ -44,46 +44,46 @@ _Arrays = dict[str, npt.NDArray[Any]]
 def curve_sets(folder: Path) -> tuple[dict[str, list[CurveTask]], list[CurveTask]]:
     """The tasks of those sets whose files are there, and TaskSet's large tasks, of 200 and 1,000 arms."""
     rng = np.random.default_rng(0)
-    families = {path.stem.removeprefix("epochs_"): _epochs(path, rng) for path in sorted(folder.glob("epochs_*.npz"))}
+    found = {path.stem.removeprefix("epochs_"): _epochs(path, rng) for path in sorted(folder.glob("epochs_*.npz"))}
     if (folder / "atari.npz").is_file():
-        families["atari"] = _atari(folder / "atari.npz", rng)
+        found["atari"] = _atari(folder / "atari.npz", rng)
     if (folder / "samples_lcdb.npz").is_file():
-        families["lcdb"] = list(_lcdb(folder / "samples_lcdb.npz", rng))
+        found["lcdb"] = list(_lcdb(folder / "samples_lcdb.npz", rng))
     small = [task for path in sorted(folder.glob("sklearn_*.npz")) for task in _sklearn(path)]
     if small:
-        families["scikit-learn"] = small
+        found["scikit-learn"] = small
     rng = np.random.default_rng(1)
     many: list[CurveTask] = []
     readers: dict[str, Callable[[_Arrays], None]] = {
-        "taskset": lambda arrays: _taskset(arrays, rng, families, many),
-        "algoperf": lambda arrays: _algoperf(arrays, rng, families),
-        "tdmpc2": lambda arrays: _tdmpc2(arrays, rng, families),
-        "dreamer": lambda arrays: _dreamer(arrays, rng, families),
+        "taskset": lambda arrays: _taskset(arrays, rng, found, many),
+        "algoperf": lambda arrays: _algoperf(arrays, rng, found),
+        "tdmpc2": lambda arrays: _tdmpc2(arrays, rng, found),
+        "dreamer": lambda arrays: _dreamer(arrays, rng, found),
     }
     for name, reader in readers.items():
         path = folder / f"{name}.npz"
         if path.is_file():
             reader(read_arrays(path))
-    return families, many
+    return found, many
 
 
 def _epochs(path: Path, rng: np.random.Generator) -> list[CurveTask]:
     """A random permutation of the models, in groups of fifty."""
     arrays = read_arrays(path)
-    curves, features = arrays["curves"].astype(np.float64), _settings(arrays["arms"])
+    curves, features = arrays["curves"].astype(np.float64), _config_features(arrays["arms"])
     if "ptb" in path.stem:  # perplexities
         curves = np.clip(1.0 - np.log(curves) / math.log(1_000), 0.0, 1.0)
     order = rng.permutation(len(curves))
     tasks = []
     for group in range(min(_GROUPS, len(curves) // _GROUP)):
         part = order[_GROUP * group : _GROUP * (group + 1)]
-        name, family = f"group {group + 1}", path.stem.removeprefix("epochs_")
-        tasks.append(seen_is_true(name, family, curves[part], of_arms(features, part)))
+        name, benchmark = f"group {group + 1}", path.stem.removeprefix("epochs_")
+        tasks.append(seen_is_true(name, benchmark, curves[part], of_arms(features, part)))
     return tasks
 
 
-def _settings(arms: npt.NDArray[Any]) -> Features:
-    """From a JSON text for each arm; settings that every arm has."""
+def _config_features(arms: npt.NDArray[Any]) -> Features:
+    """From a JSON text for each arm; hyperparameters that every arm has."""
     each = [json.loads(text) for text in arms.tolist()]
     return {name: np.array([one[name] for one in each]) for name in each[0] if all(name in one for one in each)}
 
@@ -143,33 +143,33 @@ def _accuracies(stored: npt.NDArray[Any]) -> Floats:
 
 
 def _taskset(
-    arrays: _Arrays, rng: np.random.Generator, families: dict[str, list[CurveTask]], many: list[CurveTask]
+    arrays: _Arrays, rng: np.random.Generator, found: dict[str, list[CurveTask]], many: list[CurveTask]
 ) -> None:
     """Losses as rewards: 0 if a run diverged or for a loss of 2 ln 2, and 1 for no loss."""
     names = [str(name) for name in arrays["hyper_names"]]
-    for task, losses, settings in zip(arrays["task"], arrays["valid_loss"], arrays["hyper"], strict=True):
+    for task, losses, configs in zip(arrays["task"], arrays["valid_loss"], arrays["hyper"], strict=True):
         losses = losses.astype(np.float64)
         rewards = np.where(np.isfinite(losses), np.clip(1 - losses / (2 * math.log(2)), 0, 1), 0.0)
-        features = {name: settings[:, column].astype(np.float64) for column, name in enumerate(names)}
+        features = {name: configs[:, column].astype(np.float64) for column, name in enumerate(names)}
         order = rng.permutation(len(rewards))
         for group in range(_TASKSET_GROUPS):
             part = order[_GROUP * group : _GROUP * (group + 1)]
             made = seen_is_true(f"{task} group {group + 1}", TASKSET, rewards[part], of_arms(features, part))
-            families.setdefault(TASKSET, []).append(made)
+            found.setdefault(TASKSET, []).append(made)
         for size in _MANY:
             part = order[:size]
             name = f"{task}, {size:,} arms"
             many.append(seen_is_true(name, TASKSET, rewards[part], of_arms(features, part)))
 
 
-def _algoperf(arrays: _Arrays, rng: np.random.Generator, families: dict[str, list[CurveTask]]) -> None:
+def _algoperf(arrays: _Arrays, rng: np.random.Generator, found: dict[str, list[CurveTask]]) -> None:
     """Runs of one study of a workload, without their first evaluation; a run that has ended keeps its final value."""
     offset, value, seconds = arrays["offset"], arrays["value"].astype(np.float64), arrays["seconds"].astype(np.float64)
     chosen = (arrays["version"] == "v05") & (arrays["ruleset"] == "external_tuning")
     long_enough = np.diff(offset) - 1 >= _LEAST_EVALUATIONS
     for workload in np.unique(arrays["workload"][chosen]).tolist():
-        family = f"algoperf-{workload.partition('_')[0]}"
-        sign = -1.0 if family == "algoperf-librispeech" else 1.0  # an error rate
+        benchmark = f"algoperf-{workload.partition('_')[0]}"
+        sign = -1.0 if benchmark == "algoperf-librispeech" else 1.0  # an error rate
         of_workload = chosen & (arrays["workload"] == workload)
         for study in np.unique(arrays["study"][of_workload]).tolist():
             runs = np.flatnonzero(of_workload & (arrays["study"] == study) & long_enough)
@@ -187,8 +187,8 @@ def _algoperf(arrays: _Arrays, rng: np.random.Generator, families: dict[str, lis
                 held = _padded(members, [float(final_of(run)) for run in members])
                 cost = _padded([times[arm] for arm in part], [math.nan] * len(part))[:, :-1]
                 name = f"{workload} study {study} group {first // _GROUP + 1}"
-                task = CurveTask(name, family, held, held, of_arms(features, part), cost)
-                families.setdefault(family, []).append(task)
+                task = CurveTask(name, benchmark, held, held, of_arms(features, part), cost)
+                found.setdefault(benchmark, []).append(task)
 
 
 def _scaled_task(runs: Sequence[Floats]) -> list[Floats]:
@@ -207,30 +207,30 @@ def _padded(runs: Sequence[Floats], fills: Sequence[float]) -> Floats:
     return values
 
 
-def _tdmpc2(arrays: _Arrays, rng: np.random.Generator, families: dict[str, list[CurveTask]]) -> None:
-    families["tdmpc2"] = []
+def _tdmpc2(arrays: _Arrays, rng: np.random.Generator, found: dict[str, list[CurveTask]]) -> None:
+    found["tdmpc2"] = []
     for task, runs in _runs_by_task(arrays, arrays["method"] != "tdmpc2-pixels"):
         values = _resampled(arrays, runs, 30)
         values = (values - values.min()) / (_HEADROOM * (values.max() - values.min()))
-        families["tdmpc2"].append(_control_task(task, "tdmpc2", values, runs, arrays, rng))
+        found["tdmpc2"].append(_control_task(task, "tdmpc2", values, runs, arrays, rng))
 
 
-def _dreamer(arrays: _Arrays, rng: np.random.Generator, families: dict[str, list[CurveTask]]) -> None:
+def _dreamer(arrays: _Arrays, rng: np.random.Generator, found: dict[str, list[CurveTask]]) -> None:
     for kind in ("proprio", "vision"):
-        family = f"dmc-{kind}"
-        families[family] = []
+        benchmark = f"dmc-{kind}"
+        found[benchmark] = []
         for task, runs in _runs_by_task(arrays, np.char.startswith(arrays["task"], f"dmc_{kind}")):
             values = np.clip(_resampled(arrays, runs, 50) / 1_000.0, 0, 1)
-            families[family].append(_control_task(task, family, values, runs, arrays, rng))
+            found[benchmark].append(_control_task(task, benchmark, values, runs, arrays, rng))
 
 
 def _control_task(
-    name: str, family: str, values: Floats, runs: Ints, arrays: _Arrays, rng: np.random.Generator
+    name: str, benchmark: str, values: Floats, runs: Ints, arrays: _Arrays, rng: np.random.Generator
 ) -> CurveTask:
     """At most fifty runs of a control task in a random order."""
     part = rng.permutation(len(values))[:_GROUP]
     features = {key: arrays[key][runs][part] for key in ("method", "seed")}
-    return seen_is_true(name, family, values[part], features)
+    return seen_is_true(name, benchmark, values[part], features)
 
 
 def _runs_by_task(arrays: _Arrays, chosen: npt.NDArray[np.bool_]) -> list[tuple[str, Ints]]:

@@ -1,20 +1,25 @@
-"""From the runs of the arena to its figures: means with intervals, ranks, ratios to the best, large losses."""
+"""From the runs of the benchmark to its figures: means with intervals, ranks, ratios to the best, large regrets."""
 
 from __future__ import annotations
 
 import math
+import platform
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from risingbandits._core.files import for_json
+from risingbandits._core.jit import NUMBA_VERSION
 from risingbandits._core.types import Floats
-from risingbandits.lab.benchmark._entrants import ORACLE
-from risingbandits.lab.benchmark._rows import Played, Row
-from risingbandits.lab.benchmark.outcome import Outcome, task_values
+from risingbandits._version import __version__
+from risingbandits.lab.benchmark._play import Outcome
+from risingbandits.lab.benchmark._policies import ORACLE
+from risingbandits.lab.benchmark._problems import OBJECTIVES, Benchmark, Played
 
+FORMAT = 3
 LARGE = 0.25  # of J*
 _LEVEL = 0.95
 _LEAST = {"share": 0.05, "percent": 0.5}  # smaller figures count as this in ratios: such differences do not matter
@@ -35,158 +40,179 @@ class Figure:
 
     @staticmethod
     def mean_of(figures: Sequence[Figure]) -> Figure:
-        """Of independent figures, which are all alike."""
+        """Of independent figures, which have the same weight."""
         return Figure.of(float(np.mean([one.mean for one in figures])), np.mean([one.draws for one in figures], axis=0))
+
+    def to_dict(self) -> dict[str, float]:
+        return {"mean": self.mean, "low": self.low, "high": self.high}
 
 
 @dataclass(frozen=True)
 class Stats:
-    """An entrant in a row: its figure in the row's measure, and in rewards, and how bad it can be."""
+    """A policy on a benchmark: its figure in the benchmark's measure, and in rewards, and how bad it can be."""
 
     figure: Figure
     tasks: int
     runs: int
-    median: float  # of the tasks
-    worst: tuple[str, float]  # task
     large: float  # share of runs that lose more than a quarter of J*
     regret: float  # in rewards
     side: str = ""  # of a pair: the one that counts
-    sides: dict[str, float] = field(default_factory=dict)  # regret of each, in rewards
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**self.figure.to_dict(), **{name: value for name, value in vars(self).items() if name != "figure"}}
 
 
-def row_stats(row: Row, runs: Sequence[Played]) -> Stats:
-    """The figures of a row; of several sides those of the one with the larger regret in rewards."""
+def stats_of(benchmark: Benchmark, runs: Sequence[Played]) -> Stats:
+    """The figures of a benchmark; of several sides those of the one with the larger regret in rewards."""
     by_side: dict[str, list[Played]] = {}
     for run in runs:
         by_side.setdefault(run.side, []).append(run)
-    stats = {side: _side_stats(row, side, members) for side, members in by_side.items()}
-    worse = max(stats.values(), key=lambda one: one.regret)
-    if len(stats) == 1:
-        return worse
-    return Stats(**{**vars(worse), "sides": {side: one.regret for side, one in stats.items()}})
+    return max((_side_stats(benchmark, side, own) for side, own in by_side.items()), key=lambda one: one.regret)
 
 
-def _side_stats(row: Row, side: str, runs: Sequence[Played]) -> Stats:
-    values = task_values(row, runs)
-    means = {task: float(own.mean()) for task, own in values.items()}
-    key = zlib.crc32(f"{row.objective} {row.name}".encode())  # the same draws for every entrant
-    figure = Figure.of(float(np.mean(list(means.values()))), resampled_means(list(values.values()), [key]))
+def _side_stats(benchmark: Benchmark, side: str, runs: Sequence[Played]) -> Stats:
+    values = list(benchmark.values(runs).values())
+    key = zlib.crc32(f"{benchmark.objective} {benchmark.name}".encode())  # the same draws for every policy
     return Stats(
-        figure,
+        Figure.of(float(np.mean([own.mean() for own in values])), resampled_means(values, [key])),
         len(values),
         len(runs),
-        float(np.median(list(means.values()))),
-        max(means.items(), key=lambda item: item[1]),
         float(np.mean([run.regret > LARGE * run.best for run in runs])),
         float(np.mean([run.regret for run in runs])),
         side,
     )
 
 
-@dataclass(frozen=True)
-class Line:
-    """The figures of one entrant over all rows of an objective."""
+def summarise(outcome: Outcome, command: str = "") -> dict[str, Any]:
+    """All figures as plain values: what benchmark.json holds, and what every table is made from."""
+    versions = {
+        "risingbandits": __version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "numba": NUMBA_VERSION,
+    }
+    summary = {
+        "format": FORMAT,
+        "command": command,
+        "versions": versions,
+        "parameters": outcome.parameters,
+        "policies": dict(outcome.labels),
+        "left_out": list(outcome.left_out),
+        "objectives": {
+            objective: _objective_summary(outcome, objective)
+            for objective in OBJECTIVES
+            if any(benchmark.objective == objective for benchmark in outcome.cells)
+        },
+    }
+    return for_json(summary)  # type: ignore[no-any-return]
 
-    label: str
-    real: Figure | None  # mean over the families of real curves
-    synthetic: Figure | None  # mean over the regimes that are in % of J*
-    rank: float  # mean over families
-    worst_ratio: tuple[str, float]  # regime
-    large: float  # share of runs that lose more than a quarter of J*, regimes alike
-    regimes: dict[str, Figure]
-    failures: int
+
+def _objective_summary(outcome: Outcome, objective: str) -> dict[str, Any]:
+    cells = {benchmark: own for benchmark, own in outcome.cells.items() if benchmark.objective == objective}
+    labels = [label for label in outcome.labels if any(label in own for own in cells.values())]
+    stats = {
+        benchmark: {label: stats_of(benchmark, cell.runs) for label, cell in own.items() if cell.runs}
+        for benchmark, own in cells.items()
+    }
+    failures = [
+        {"policy": label, "benchmark": benchmark.name, "error": cell.failure}
+        for benchmark, own in cells.items()
+        for label, cell in own.items()
+        if cell.failure
+    ]
+    by_group: dict[str, list[Benchmark]] = {}
+    for benchmark in cells:
+        by_group.setdefault(benchmark.group, []).append(benchmark)
+    groups = [_Group(name, members, [stats[each] for each in members]) for name, members in by_group.items()]
+    lines = _lines(groups, labels)
+    for line in lines:
+        line["failures"] = sum(failure["policy"] == line["policy"] for failure in failures)
+    return {
+        "policies": lines,
+        "groups": {group.name: group.to_dict() for group in groups},
+        "benchmarks": [
+            {
+                "benchmark": benchmark.name,
+                "group": benchmark.group,
+                "measure": benchmark.measure,
+                "policies": {label: one.to_dict() for label, one in own.items()},
+            }
+            for benchmark, own in stats.items()
+        ],
+        "failures": failures,
+    }
 
 
-class Board:
-    """The figures of one objective, computed once."""
+class _Group:
+    """Benchmarks that the tables gather, with the figures of the policies that have played all of them."""
 
-    def __init__(self, outcome: Outcome, objective: str) -> None:
-        cells = outcome.cells
-        self.objective = objective
-        self.rows = [row for row in outcome.rows if row.objective == objective]
-        self.labels = [label for label in outcome.settings if any(label in cells[row] for row in self.rows)]
-        self.stats: dict[Row, dict[str, Stats]] = {
-            row: {label: row_stats(row, cell.runs) for label, cell in cells[row].items() if cell.runs}
-            for row in self.rows
+    def __init__(self, name: str, members: Sequence[Benchmark], stats: Sequence[Mapping[str, Stats]]) -> None:
+        self.name, self.members, self.stats = name, members, stats
+        self.kind, self.measure = members[0].kind, members[0].measure
+        labels = [label for label in stats[0] if all(label in own for own in stats)]
+        self.figures = {label: Figure.mean_of([own[label].figure for own in stats]) for label in labels}
+        self.large = {label: float(np.mean([own[label].large for own in stats])) for label in labels}
+
+    def ratio(self, label: str) -> float:
+        """To the best policy of the group; anything nearly perfect counts as 0.05, or 0.5 % of J*."""
+        best = min((one.mean for label, one in self.figures.items() if label != ORACLE), default=math.nan)
+        least = _LEAST[self.measure]
+        return max(self.figures[label].mean, least) / max(best, least)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "kind": self.kind,
+            "measure": self.measure,
+            "benchmarks": len(self.members),
+            "tasks": max((one.tasks for own in self.stats for one in own.values()), default=0),
+            "policies": {label: figure.to_dict() for label, figure in self.figures.items()},
         }
-        self.failures = [
-            (label, row.name, cell.failure)
-            for row in self.rows
-            for label, cell in cells[row].items()
-            if cell.failure and label in self.labels
-        ]
-        self.regimes: dict[str, list[Row]] = {}
-        for row in self.rows:
-            self.regimes.setdefault(row.regime, []).append(row)
-        self.figures = {regime: self._figures(rows) for regime, rows in self.regimes.items()}
-        ranks = self._ranks()
-        lines = [self._line(label, ranks.get(label, math.nan)) for label in self.labels]
-        self.lines = sorted(lines, key=_order)
 
-    def kind(self, regime: str) -> str:
-        return self.regimes[regime][0].kind
 
-    def measure(self, regime: str) -> str:
-        return self.regimes[regime][0].measure
-
-    def best(self, regime: str) -> float:
-        """The lowest mean of the regime."""
-        return min((one.mean for label, one in self.figures[regime].items() if label != ORACLE), default=math.nan)
-
-    def ratio(self, regime: str, label: str) -> float:
-        """To the best entrant of the regime; anything nearly perfect counts as 0.05, or 0.5 % of J*."""
-        least = _LEAST[self.measure(regime)]
-        return max(self.figures[regime][label].mean, least) / max(self.best(regime), least)
-
-    def _figures(self, rows: Sequence[Row]) -> dict[str, Figure]:
-        """Of the entrants that have played all rows of a regime."""
-        labels = [label for label in self.labels if all(label in self.stats[row] for row in rows)]
-        return {label: Figure.mean_of([self.stats[row][label].figure for row in rows]) for label in labels}
-
-    def _line(self, label: str, rank: float) -> Line:
-        own = {regime: found[label] for regime, found in self.figures.items() if label in found}
-        ratios = {regime: self.ratio(regime, label) for regime in own}
-        large = [np.mean([self.stats[row][label].large for row in self.regimes[regime]]) for regime in own]
-        return Line(
-            label,
-            self._mean(own, [regime for regime in self.regimes if self.kind(regime) == "real"]),
-            self._mean(
-                own,
-                [r for r in self.regimes if self.kind(r) == "synthetic" and self.measure(r) == "percent"],
-            ),
-            rank,
-            max(ratios.items(), key=lambda item: item[1], default=("", math.nan)),
-            float(np.mean(large)) if large else math.nan,
-            own,
-            sum(failed == label for failed, _, _ in self.failures),
+def _lines(groups: Sequence[_Group], labels: Sequence[str]) -> list[dict[str, Any]]:
+    """Each policy over all groups, the lowest mean on real curves first, then by rank."""
+    real = [group for group in groups if group.kind == "real"]
+    synthetic = [group for group in groups if group.kind == "synthetic" and group.measure == "percent"]
+    ranks = _ranks(real or groups, labels)
+    lines = []
+    for label in labels:
+        own = [group for group in groups if label in group.figures]
+        ratio, worst = max(((group.ratio(label), group.name) for group in own), default=(math.nan, ""))
+        lines.append(
+            {
+                "policy": label,
+                "real": _mean(real, label),
+                "synthetic": _mean(synthetic, label),
+                "rank": ranks.get(label, math.nan),
+                "worst_ratio": {"group": worst, "ratio": ratio},
+                "large": float(np.mean([group.large[label] for group in own])) if own else math.nan,
+            }
         )
-
-    @staticmethod
-    def _mean(figures: Mapping[str, Figure], regimes: Sequence[str]) -> Figure | None:
-        """Over regimes, all of which the entrant must have played."""
-        if not regimes or any(regime not in figures for regime in regimes):
-            return None
-        return Figure.mean_of([figures[regime] for regime in regimes])
-
-    def _ranks(self) -> dict[str, float]:
-        """Mean rank over the families of real curves, or over all regimes if there are none; equals share a rank."""
-        real = [regime for regime in self.regimes if self.kind(regime) == "real"]
-        regimes = real or list(self.regimes)
-        labels = [label for label in self.labels if label != ORACLE]
-        labels = [label for label in labels if all(label in self.figures[regime] for regime in regimes)]
-        ranks: list[npt.NDArray[np.float64]] = []
-        for regime in regimes:
-            means = np.array([self.figures[regime][label].mean for label in labels])
-            below = (means[:, None] > means[None, :]).sum(axis=1)
-            equal = (means[:, None] == means[None, :]).sum(axis=1)
-            ranks.append(below + (equal + 1) / 2)
-        return dict(zip(labels, np.mean(ranks, axis=0).tolist(), strict=True)) if ranks and labels else {}
+    return sorted(lines, key=_order)
 
 
-def _order(line: Line) -> tuple[float, float, str]:
-    """By the mean over families; if there is none, by rank."""
-    real = math.inf if line.real is None else line.real.mean
-    return real, math.inf if math.isnan(line.rank) else line.rank, line.label
+def _mean(groups: Sequence[_Group], label: str) -> dict[str, float] | None:
+    """Over groups, all of which the policy must have played."""
+    if not groups or any(label not in group.figures for group in groups):
+        return None
+    return Figure.mean_of([group.figures[label] for group in groups]).to_dict()
+
+
+def _ranks(groups: Sequence[_Group], labels: Sequence[str]) -> dict[str, float]:
+    """Mean ranks of the policies that have played all groups; equals share a rank."""
+    labels = [label for label in labels if label != ORACLE and all(label in group.figures for group in groups)]
+    if not groups or not labels:
+        return {}
+    means = np.array([[group.figures[label].mean for label in labels] for group in groups])
+    below = (means[:, :, None] > means[:, None, :]).sum(axis=2)
+    equal = (means[:, :, None] == means[:, None, :]).sum(axis=2)
+    return dict(zip(labels, (below + (equal + 1) / 2).mean(axis=0).tolist(), strict=True))
+
+
+def _order(line: Mapping[str, Any]) -> tuple[float, float, str]:
+    """By the mean on real curves; if there is none, by rank."""
+    real = math.inf if line["real"] is None else line["real"]["mean"]
+    return real, math.inf if math.isnan(line["rank"]) else line["rank"], line["policy"]
 
 
 _DRAWS = 1_000

@@ -1,6 +1,6 @@
 """Real learning curves as tasks of a bandit: an arm is a training run, and a pull reveals its next value.
 
-After its end an arm keeps paying its final value, the mean of the last 5 % of its curve. For best-arm identification,
+After its end an arm keeps its final value, the mean of the last 5 % of its curve. For best-arm identification,
 it cannot be pulled beyond its end, and only budgets that do not see every curve to its end count.
 """
 
@@ -32,8 +32,8 @@ Features = Mapping[str, npt.NDArray[Any]]
 class CurveTask:
     """The arms of one task."""
 
-    name: str  # unique within its family
-    source: str  # the family whose curves these are, even if the task was made from them
+    name: str  # unique within its benchmark
+    source: str  # the benchmark whose curves these are, even if the task was made from them
     observed: Floats  # (K, L + 1) the values that are seen; the last column is that of all later pulls
     truth: Floats  # (K, L + 1) those that count
     features: Features = field(default_factory=dict)  # (K,) arrays: what is known about the arms before they are pulled

@@ -1,4 +1,4 @@
-"""Which rows are played: all, or those of some regimes or kinds."""
+"""Which benchmarks are played: all, or those of some groups or kinds."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from risingbandits._core.types import Ints
 from risingbandits.lab.benchmark import _crossing as crossing
 from risingbandits.lab.benchmark import synthetic
 from risingbandits.lab.benchmark._curve_sets import curve_sets
-from risingbandits.lab.benchmark._rows import KINDS, OBJECTIVES, Problem, ReplayedProblem, Row, seed_of
+from risingbandits.lab.benchmark._problems import KINDS, OBJECTIVES, Benchmark, Problem, ReplayedProblem, seed_of
 from risingbandits.lab.benchmark.curve_tasks import BUDGETS, CurveTask
 from risingbandits.lab.benchmark.synthetic import Sizes
 
@@ -24,14 +24,14 @@ _QUICK_BUDGETS, _QUICK_TASKS = BUDGETS[:2], 2
 _OTHER_BUDGETS = {"few-arms-real": (10, 20, 50, 100), "many-arms-real": (2, 5, 10)}
 FEW_ARMS = (3, 5, 8)
 
-_OF_DATA = (  # rows that need files; known also where these are missing
+_OF_DATA = (  # benchmarks that need files; known also where these are missing
     *("metaqnn_cifar10", "deep_resnets_tinyimagenet", "lstm_ptb", "atari", "lcdb", "scikit-learn", "taskset"),
     *("algoperf-fastmri", "algoperf-librispeech", "algoperf-ogbg", "tdmpc2", "dmc-proprio", "dmc-vision"),
     *("flat-starts", "slow-starters", "sorted-worst-first"),
     *("few-arms-real", "many-arms-real"),
 )
 
-_SYNTHETIC: dict[str, Callable[[int, Sizes], Iterator[Row]]] = {
+_SYNTHETIC: dict[str, Callable[[int, Sizes], Iterator[Benchmark]]] = {
     "presets": synthetic.presets,
     "families": synthetic.families,
     "random": synthetic.random_instances,
@@ -43,7 +43,7 @@ _SYNTHETIC: dict[str, Callable[[int, Sizes], Iterator[Row]]] = {
     "scan": crossing.scan,
     "many-arms": synthetic.many_arms,
 }
-_SYNTHETIC_BEST_ARM: dict[str, Callable[[int, Sizes], Iterator[Row]]] = {
+_SYNTHETIC_BEST_ARM: dict[str, Callable[[int, Sizes], Iterator[Benchmark]]] = {
     "noisy-short": partial(synthetic.noisy_short, "best-arm"),
     "crossing": partial(crossing.crossing, "best-arm"),
 }
@@ -51,8 +51,8 @@ _SYNTHETIC_BEST_ARM: dict[str, Callable[[int, Sizes], Iterator[Row]]] = {
 
 def suite(
     names: Sequence[str] | None, objectives: Sequence[str], seed: int, sizes: Sizes, data: str | None
-) -> tuple[list[Row], list[str]]:
-    """All rows of the named regimes or kinds, in a fixed order, and sentences on what was left out.
+) -> tuple[list[Benchmark], list[str]]:
+    """All benchmarks of the named groups or kinds, in a fixed order, and sentences on what was left out.
 
     ``data`` is the folder that holds ``curves/``; without it, or where files are missing, the others are played.
     """
@@ -65,35 +65,37 @@ def suite(
         real, made = {}, {}
         left_out.append(f"real curves left out: {error}")
     known = dict.fromkeys([*KINDS, *_SYNTHETIC, *_OF_DATA, *real, *made])
-    wanted = [check_choice("rows", name, known) for name in names or KINDS]
-    rows: list[Row] = []
+    wanted = [check_choice("benchmarks", name, known) for name in names or KINDS]
+    chosen: list[Benchmark] = []
     for objective in OBJECTIVES:
         if objective not in objectives:
             continue
-        for kind, families in (("real", real), ("made", made)):
-            for family, tasks in families.items():
-                if {kind, family} & set(wanted):
-                    rows.append(replayed_row(family, kind, objective, tasks, seed, sizes))
+        for kind, by_name in (("real", real), ("made", made)):
+            for name, tasks in by_name.items():
+                if {kind, name} & set(wanted):
+                    chosen.append(replayed_benchmark(name, kind, objective, tasks, seed, sizes))
         makers = _SYNTHETIC if objective == "cumulative" else _SYNTHETIC_BEST_ARM
-        for regime, maker in makers.items():
-            if {"synthetic", regime} & set(wanted):
-                rows.extend(maker(seed, sizes))
-    return [row for row in rows if row.problems], left_out
+        for group, maker in makers.items():
+            if {"synthetic", group} & set(wanted):
+                chosen.extend(maker(seed, sizes))
+    return [benchmark for benchmark in chosen if benchmark.problems], left_out
 
 
-def replayed_row(family: str, kind: str, objective: str, tasks: Sequence[CurveTask], seed: int, sizes: Sizes) -> Row:
-    """A family of real curves: its tasks, each with several budgets and orders of the arms."""
+def replayed_benchmark(
+    name: str, kind: str, objective: str, tasks: Sequence[CurveTask], seed: int, sizes: Sizes
+) -> Benchmark:
+    """Recorded tasks, each with several budgets and orders of the arms."""
     problems: list[Problem] = []
     for task in tasks[:_QUICK_TASKS] if sizes.quick else tasks:
-        per_arm = _QUICK_BUDGETS if sizes.quick else _OTHER_BUDGETS.get(family, BUDGETS)
+        per_arm = _QUICK_BUDGETS if sizes.quick else _OTHER_BUDGETS.get(name, BUDGETS)
         for budget in task.budgets(objective, per_arm):
-            number = seed_of(seed, f"{family} {task.name}", budget)
+            number = seed_of(seed, f"{name} {task.name}", budget)
             problems.append(ReplayedProblem(task, budget, sizes.orders, objective, number))
-    return Row(family, family, kind, objective, "share", tuple(problems))
+    return Benchmark(name, name, kind, objective, "share", tuple(problems))
 
 
 def load_tasks(data: str | None) -> tuple[dict[str, list[CurveTask]], dict[str, list[CurveTask]]]:
-    """The families of real curves and those made from them; an error in one sentence if there are no data."""
+    """By benchmark, the tasks of real curves and those made from them."""
     if not data:
         raise RisingBanditsError("set RISINGBANDITS_DATA to the folder that holds curves/.")
     folder = Path(data) / "curves"
@@ -108,20 +110,20 @@ def load_tasks(data: str | None) -> tuple[dict[str, list[CurveTask]], dict[str, 
 @cache
 def _load(folder: Path) -> tuple[dict[str, list[CurveTask]], dict[str, list[CurveTask]]]:
     real, many = curve_sets(folder)
-    return real, made_families(real, many)
+    return real, made_benchmarks(real, many)
 
 
-_FLAT_TASKS, _SORTED_TASKS = 8, 3  # taken from each family
+_FLAT_TASKS, _SORTED_TASKS = 8, 3  # taken from each benchmark
 
 
-def made_families(families: Mapping[str, Sequence[CurveTask]], many: Sequence[CurveTask]) -> dict[str, list[CurveTask]]:
-    """The regimes made from families; those without a suitable task are left out."""
-    every = [task for tasks in families.values() for task in tasks]
-    some = [task for tasks in families.values() for task in tasks[:_SORTED_TASKS]]
+def made_benchmarks(real: Mapping[str, Sequence[CurveTask]], many: Sequence[CurveTask]) -> dict[str, list[CurveTask]]:
+    """Tasks made from those of real curves; benchmarks without a suitable task are left out."""
+    every = [task for tasks in real.values() for task in tasks]
+    some = [task for tasks in real.values() for task in tasks[:_SORTED_TASKS]]
     made = {
         "flat-starts": [
             flat_start(task, 0.1 if number % 2 else 0.2)
-            for tasks in families.values()
+            for tasks in real.values()
             for number, task in enumerate(tasks[:_FLAT_TASKS])
         ],
         "slow-starters": [replace(task, name=_named(task)) for task in every if starts_slowly(task)],
@@ -163,5 +165,5 @@ def _sorted(task: CurveTask, order: Ints) -> CurveTask:
 
 
 def _named(task: CurveTask) -> str:
-    """Unique among all families."""
+    """Unique among all benchmarks."""
     return f"{task.source}: {task.name}"

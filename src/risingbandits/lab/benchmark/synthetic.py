@@ -1,4 +1,4 @@
-"""Rows of simulated problems: presets, curve families, random instances, hard cases, noise, constant and many arms."""
+"""Benchmarks of simulated problems: presets, random instances, hard cases, noise, constant arms and many arms."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 
 from risingbandits._core.errors import check_positive_int
-from risingbandits.lab.benchmark._rows import Problem, Row, SimulatedProblem, seed_of
+from risingbandits.lab.benchmark._problems import Benchmark, Problem, SimulatedProblem, seed_of
 from risingbandits.lab.benchmark.bent_curves import SHAPES, misspecified, plateau_instance
 from risingbandits.lab.paper.pairs import problem_pair
 from risingbandits.problems import (
@@ -29,7 +29,7 @@ from risingbandits.problems import (
 _PAPER = ("paper-15arms", "paper-2arms")
 _RANDOM = tuple(f"random-{number}" for number in range(2, 7))
 _HORIZONS = (2_000, 20_000, 200_000)
-_FULL_RUNS = 20_000  # longer rows that are not a problem's own have fewer runs, in proportion
+_FULL_RUNS = 20_000  # longer horizons that are not a problem's own have fewer runs, in proportion
 _NOISES: dict[str, Noise] = {"Gaussian": Gaussian(0.1), "Bernoulli": Bernoulli()}
 _SHORT_NOISES: dict[str, Noise] = {
     "Bernoulli": Bernoulli(),
@@ -42,7 +42,7 @@ _SHORT_NOISES: dict[str, Noise] = {
 class Sizes:
     """How much work.
 
-    Runs of a row of one problem, number of random instances and runs of each, orders of the arms of real tasks.
+    Runs of a benchmark of one problem, number of random instances and runs of each, orders of the arms of real tasks.
     """
 
     runs: int = 50
@@ -57,7 +57,7 @@ class Sizes:
 
     @property
     def some(self) -> int:
-        """Runs of a row whose problem is not the heavy-tailed one, or has no noise."""
+        """Runs of a benchmark whose problem is not the heavy-tailed one, or has no noise."""
         return max(min(3, self.runs), self.runs // 5)
 
     def at(self, horizon: int) -> int:
@@ -65,11 +65,11 @@ class Sizes:
         return max(min(3, self.runs), min(self.runs, self.runs * _FULL_RUNS // horizon))
 
     def horizon(self, full: int) -> int:
-        """Rounds of a row; far fewer for a quick check."""
+        """Rounds of a benchmark; far fewer for a quick check."""
         return max(300, full // 200) if self.quick else full
 
 
-def presets(seed: int, sizes: Sizes) -> Iterator[Row]:
+def presets(seed: int, sizes: Sizes) -> Iterator[Benchmark]:
     """The named problems with both kinds of noise, short and long."""
     for noise in _NOISES:
         for name in (*_PAPER, *_RANDOM):
@@ -82,7 +82,7 @@ def presets(seed: int, sizes: Sizes) -> Iterator[Row]:
                 yield _one(label, "presets", partial(_preset, name, noise, horizon), runs, seed)
 
 
-def families(seed: int, sizes: Sizes) -> Iterator[Row]:
+def families(seed: int, sizes: Sizes) -> Iterator[Benchmark]:
     """Power laws and exponentials with 8, 50 and 200 arms."""
     kinds = {"power law": power_law_problem, "exponential": exponential_problem}
     for family, draw in kinds.items():
@@ -95,7 +95,7 @@ def families(seed: int, sizes: Sizes) -> Iterator[Row]:
                 yield _many(label, "families", build, 2 if sizes.quick else 6, runs, seed)
 
 
-def random_instances(seed: int, sizes: Sizes) -> Iterator[Row]:
+def random_instances(seed: int, sizes: Sizes) -> Iterator[Benchmark]:
     """Fresh instances of the random generator, the same arms with both kinds of noise."""
     horizon = sizes.horizon(50_000)
     for noise, kind in _NOISES.items():
@@ -104,7 +104,7 @@ def random_instances(seed: int, sizes: Sizes) -> Iterator[Row]:
         yield _many(label, "random", build, sizes.instances, sizes.runs_per_instance, seed)
 
 
-def bent(seed: int, sizes: Sizes) -> Iterator[Row]:
+def bent(seed: int, sizes: Sizes) -> Iterator[Benchmark]:
     """Curves that break the assumptions."""
     horizon, short = sizes.horizon(200_000), sizes.horizon(50_000)
     for shape in SHAPES:
@@ -119,7 +119,7 @@ def bent(seed: int, sizes: Sizes) -> Iterator[Row]:
     yield _many(label, "misspecified", plateaus, min(30, sizes.instances), 1, seed)
 
 
-def pairs(seed: int, sizes: Sizes) -> Iterator[Row]:
+def pairs(seed: int, sizes: Sizes) -> Iterator[Benchmark]:
     """The lower-bound pairs, of which the worse side counts."""
     horizon = max(1_100, sizes.horizon(50_000))  # T^0.9 is at most T/2 from 1,024 on
     for kind, noise in (("sigma 0.1", Gaussian(0.1)), ("no noise", NoNoise())):
@@ -130,26 +130,26 @@ def pairs(seed: int, sizes: Sizes) -> Iterator[Row]:
                 SimulatedProblem("", partial(_side, side, beta, horizon, noise), runs, seed_of(seed, name), side=side)
                 for side in ("A", "B")
             )
-            yield Row(name, "pairs", "synthetic", "cumulative", "percent", sides)
+            yield Benchmark(name, "pairs", "synthetic", "cumulative", "percent", sides)
 
 
-def noisy_short(objective: str, seed: int, sizes: Sizes) -> Iterator[Row]:
+def noisy_short(objective: str, seed: int, sizes: Sizes) -> Iterator[Benchmark]:
     """Ten power laws and a thousand rounds, with noise: the same arms with each kind."""
     for name, noise in _SHORT_NOISES.items():
         build = partial(_drawn, power_law_problem, 10, 1_000, noise, "noisy short", seed)
         label = f"noisy-short {name}"
-        row = _many(label, label, build, sizes.instances, max(5, sizes.runs_per_instance), seed, objective)
-        yield replace(row, measure="share")
+        benchmark = _many(label, label, build, sizes.instances, max(5, sizes.runs_per_instance), seed, objective)
+        yield replace(benchmark, measure="share")
 
 
-def stationary(seed: int, sizes: Sizes) -> Iterator[Row]:
+def stationary(seed: int, sizes: Sizes) -> Iterator[Benchmark]:
     """Ten arms that do not rise, their means drawn from [0, 1], noise 0.1; KL-UCB loses about 210."""
     horizon = sizes.horizon(100_000)
     build = partial(_drawn, _constant_arms, 10, horizon, Gaussian(0.1), "stationary", seed)
     yield _many(f"stationary arms, K = 10, T = {horizon:,}", "stationary", build, sizes.instances // 2 or 1, 1, seed)
 
 
-def many_arms(seed: int, sizes: Sizes) -> Iterator[Row]:
+def many_arms(seed: int, sizes: Sizes) -> Iterator[Benchmark]:
     """A thousand learning curves, power laws and exponentials, with 5 and 50 rounds for each."""
     kinds = {"power law": power_law_problem, "exponential": exponential_problem}
     for family, draw in kinds.items():
@@ -157,35 +157,35 @@ def many_arms(seed: int, sizes: Sizes) -> Iterator[Row]:
             n_arms, rounds = (50, horizon // 20) if sizes.quick else (1_000, horizon)
             build = partial(_drawn, draw, n_arms, rounds, Gaussian(0.1), f"many {family}", seed)
             label = f"{family}, K = {n_arms:,}, T = {rounds:,}"
-            row = _many(label, "many-arms", build, 2 if sizes.quick else 3, 1, seed)
-            yield replace(row, measure="share")
+            benchmark = _many(label, "many-arms", build, 2 if sizes.quick else 3, 1, seed)
+            yield replace(benchmark, measure="share")
 
 
 # -- builders of problems ---------------------------------------------------------------------------------------------
 
 
-def _one(name: str, regime: str, build: Callable[[], RisingBandit], runs: int, seed: int) -> Row:
-    return Row(
-        name, regime, "synthetic", "cumulative", "percent", (SimulatedProblem("", build, runs, seed_of(seed, name)),)
+def _one(name: str, group: str, build: Callable[[], RisingBandit], runs: int, seed: int) -> Benchmark:
+    return Benchmark(
+        name, group, "synthetic", "cumulative", "percent", (SimulatedProblem("", build, runs, seed_of(seed, name)),)
     )
 
 
 def _many(
     name: str,
-    regime: str,
+    group: str,
     build: Callable[[int], RisingBandit],
     instances: int,
     runs: int,
     seed: int,
     objective: str = "cumulative",
-) -> Row:
+) -> Benchmark:
     problems: tuple[Problem, ...] = tuple(
         SimulatedProblem(
             f"instance {number + 1}", partial(build, number), runs, seed_of(seed, name, number), objective=objective
         )
         for number in range(instances)
     )
-    return Row(name, regime, "synthetic", objective, "percent", problems)
+    return Benchmark(name, group, "synthetic", objective, "percent", problems)
 
 
 def _preset(name: str, noise: str, horizon: int) -> RisingBandit:
@@ -195,7 +195,7 @@ def _preset(name: str, noise: str, horizon: int) -> RisingBandit:
 def _drawn(
     draw: Callable[..., RisingBandit], n_arms: int, horizon: int, noise: Noise, key: str, seed: int, i: int
 ) -> RisingBandit:
-    """Instance ``i`` of a family: the same arms under every noise."""
+    """Instance ``i`` of a generator: the same arms under every noise."""
     source = np.random.SeedSequence(seed, spawn_key=(zlib.crc32(f"curves of {key}".encode()), i))
     return draw(n_arms, horizon, source, noise)
 

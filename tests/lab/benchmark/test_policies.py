@@ -1,4 +1,4 @@
-"""Who plays: policies by name, the default of the objective, the yardstick, files of one's own."""
+"""What is played: policies by name, the default of the objective, the yardstick, files of one's own."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ import pytest
 
 from risingbandits import get_problem
 from risingbandits._core.errors import RisingBanditsError
-from risingbandits.lab.benchmark._entrants import Entrant, parse_entrants
+from risingbandits.lab.benchmark._cells import source_hash
 from risingbandits.lab.benchmark._few_arms_ucb import FewArmsUCB
-from risingbandits.lab.benchmark._rows import ReplayedProblem, Row
-from risingbandits.lab.benchmark._stamps import files_below, stamp_of
-from risingbandits.lab.benchmark.suite import replayed_row, suite
+from risingbandits.lab.benchmark._policies import LabelledPolicy, parse_labelled
+from risingbandits.lab.benchmark._problems import Benchmark, ReplayedProblem
+from risingbandits.lab.benchmark.suite import replayed_benchmark, suite
 from risingbandits.lab.benchmark.synthetic import Sizes
 from risingbandits.lab.related import RSR
-from risingbandits.policies import Auto, REdUCB, get_policy, registry
+from risingbandits.policies import KLUCB, Auto, REdUCB, RoundRobin, registry
 from risingbandits.testing import check_same_in_all_modes
 from tasks_of_curves import curve_task
 
 TINY = Sizes(runs=2, instances=2, orders=2, quick=True)
 
 
-def row_and_problem(objective: str = "cumulative") -> tuple[Row, ReplayedProblem]:
-    row = replayed_row("family", "real", objective, [curve_task(n_arms=4, length=30)], 0, TINY)
+def row_and_problem(objective: str = "cumulative") -> tuple[Benchmark, ReplayedProblem]:
+    row = replayed_benchmark("made", "real", objective, [curve_task(n_arms=4, length=30)], 0, TINY)
     problem = row.problems[0]
     assert isinstance(problem, ReplayedProblem)
     return row, problem
@@ -32,19 +32,19 @@ def row_and_problem(objective: str = "cumulative") -> tuple[Row, ReplayedProblem
 
 def test_the_recommended_policy_is_that_of_the_objective() -> None:
     for objective in ("cumulative", "best-arm"):
-        entered = Entrant("recommended", None).policy_for(*row_and_problem(objective))
+        entered = LabelledPolicy("recommended", None).on(*row_and_problem(objective))
         assert isinstance(entered, Auto)
         assert entered.objective == objective
 
 
-def test_policies_for_the_best_arm_are_left_out_of_simulated_rows() -> None:
+def test_policies_for_the_best_arm_are_left_out_of_simulated_problems() -> None:
     (row, *_), _ = suite(["pairs"], ["cumulative"], 0, TINY, None)
-    assert not Entrant("r-sr", RSR()).plays(row)
-    assert Entrant("r-sr", RSR()).plays(row_and_problem()[0])
+    assert not LabelledPolicy("r-sr", RSR()).plays(row)
+    assert LabelledPolicy("r-sr", RSR()).plays(row_and_problem()[0])
 
 
 def test_the_yardstick_looks_at_few_arms() -> None:
-    yardstick = parse_entrants("few-arms-ucb")["few-arms-ucb"]
+    yardstick = parse_labelled("few-arms-ucb")["few-arms-ucb"]
     assert isinstance(yardstick, FewArmsUCB)
     check_same_in_all_modes(yardstick, get_problem("paper-15arms"), 300, seed=1)
     drawn: list[list[int]] = []
@@ -84,31 +84,24 @@ def test_a_policy_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(registry, "_CLASSES", dict(registry._CLASSES))  # other tests look at all policies
     path = tmp_path / "own.py"
     path.write_text(OWN.format(tmp_path.name))
-    found = parse_entrants(f"{path}:Mine(width=3), kl-ucb")
+    found = parse_labelled(f"{path}:Mine(width=3), kl-ucb")
     assert [repr(policy) for policy in found.values()] == ["Mine(width=3)", "KLUCB()"]
     mine = next(iter(found.values()))
     assert mine is not None
-    assert path in files_below(type(mine).__module__)
+    before = source_hash(type(mine))
+    path.write_text(path.read_text() + "# changed")
+    source_hash.cache_clear()
+    assert source_hash(type(mine)) != before
     for text, message in (
         (f"{path}:Other", "must have a class Other that is a Policy"),
         (f"{tmp_path}/none.py:Mine", "does not exist"),
     ):
         with pytest.raises(RisingBanditsError, match=message):
-            parse_entrants(text)
+            parse_labelled(text)
     (tmp_path / "bad.py").write_text("1 / 0")
     with pytest.raises(RisingBanditsError, match="cannot be loaded \\(ZeroDivisionError"):
-        parse_entrants(f"{tmp_path}/bad.py:Mine")
+        parse_labelled(f"{tmp_path}/bad.py:Mine")
 
 
-def test_stamps_cover_the_files_of_a_policy() -> None:
-    files = files_below("risingbandits.policies.classic.kl_ucb")
-    names = {path.name for path in files}
-    assert {"kl_ucb.py", "_kl.py", "base.py"} <= names
-    assert not {"saving.py", "ucb1.py"} & names
-    assert "policies/__init__.py" not in {"/".join(path.parts[-2:]) for path in files}
-
-
-def test_stamps_tell_code_apart() -> None:
-    stamps = {stamp_of(get_policy(name), 15) for name in ("red-ucb", "kl-ucb", "sw-kl-ucb", "round-robin")}
-    assert len(stamps) == 4
-    assert stamp_of(REdUCB(eps=0.1), 15) == stamp_of(REdUCB(), 15)  # settings are in the key themselves
+def test_hashes_tell_code_apart() -> None:
+    assert len({source_hash(kind) for kind in (REdUCB, KLUCB, RoundRobin)}) == 3

@@ -1,4 +1,4 @@
-"""A contest on a cluster has the files of one on this machine."""
+"""The benchmark on a cluster writes the files that it writes on this machine."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pytest
 from ray_cluster import Nodes, nodes
 from risingbandits.cli.app import run
 from risingbandits.lab.benchmark._cells import Cells
-from risingbandits.lab.benchmark._entrants import Entrant
-from risingbandits.lab.benchmark.suite import replayed_row
+from risingbandits.lab.benchmark._policies import LabelledPolicy
+from risingbandits.lab.benchmark.suite import replayed_benchmark
 from risingbandits.lab.benchmark.synthetic import Sizes
 from risingbandits.lab.ray_simulations import RayBlocks
 from risingbandits.lab.related import RSR
@@ -19,7 +19,7 @@ from risingbandits.policies import RoundRobin
 from risingbandits.simulation._backends import Threads
 from tasks_of_curves import curve_task
 
-FILES = ("tasks.csv", "arena.json", "arena.md")
+FILES = ("tasks.csv", "benchmark.json", "benchmark.md")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -31,7 +31,7 @@ def _cluster() -> Iterator[Nodes]:
 @pytest.mark.slow
 def test_equal_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("RISINGBANDITS_DATA", raising=False)
-    arguments = ["lab", "benchmark", "--quick", "--rows", "stationary,pairs", "--policies", "sw-ts,kl-ucb"]
+    arguments = ["lab", "benchmark", "--quick", "--benchmarks", "stationary,pairs", "--policies", "sw-ts,kl-ucb"]
     for backend in ("local", "ray"):
         assert run([*arguments, "--backend", backend, "--out", str(tmp_path / backend)]) == 0
     written = [[(tmp_path / backend / name).read_bytes() for name in FILES] for backend in ("local", "ray")]
@@ -41,9 +41,9 @@ def test_equal_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.slow  # that blocks are equal there is shown by test_ray_simulations
 def test_recorded_curves(tmp_path: Path) -> None:
     tasks = [curve_task(n_arms=6, length=12, seed=seed, name=f"task {seed}") for seed in range(3)]
-    row = replayed_row("family", "real", "best-arm", tasks, 3, Sizes(orders=4))
-    entrants = [Entrant("r-sr", RSR()), Entrant("round-robin", RoundRobin())]
-    near = Cells(tmp_path / "near", Threads(1)).of(row, entrants)
-    far = Cells(tmp_path / "far", RayBlocks(2)).of(row, entrants)
+    benchmark = replayed_benchmark("made", "real", "best-arm", tasks, 3, Sizes(orders=4))
+    policies = [LabelledPolicy("r-sr", RSR()), LabelledPolicy("round-robin", RoundRobin())]
+    near = Cells(tmp_path / "near", Threads(1)).of(benchmark, policies)
+    far = Cells(tmp_path / "far", RayBlocks(2)).of(benchmark, policies)
     assert near == far
-    assert len(near[entrants[0]].runs) == 36
+    assert len(near["r-sr"].runs) == 36

@@ -1,7 +1,7 @@
-"""Rows of the arena's tables: what is played in each, and what one run of a policy leaves.
+"""Benchmarks: the problems of each, and what one run of a policy on a problem leaves.
 
-A row is a family of real curves, or problems that are simulated. It lists its problems; a problem is played some times,
-in other orders of its arms or with other noise.
+A problem consists of recorded curves or is simulated. It is played several times, in other orders of its arms or with
+other noise.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import NamedTuple
@@ -26,15 +26,14 @@ from risingbandits.simulation._engine import Runner
 OBJECTIVES = (CUMULATIVE.name, BEST_ARM.name)
 KINDS = ("real", "made", "synthetic")
 _ROUNDING = 1e-9  # differences of sums that are a matter of their rounding, relative to the sums
-MEASURES = ("share", "percent")  # of what a random arm loses; of J*, what the best constant arm earns
 
 
 class Played(NamedTuple):
     """One run.
 
-    ``regret`` is what was lost: over the rounds, or in the end by keeping the recommended arm. ``random`` is what a
-    random arm would have lost, ``best`` the most that was possible (J*, or the final value of the best arm). ``source``
-    is the family whose curves these are, ``side`` the member of a pair.
+    ``regret`` is cumulative, or the simple regret of the recommendation; ``random`` is that of a random arm, ``best``
+    the most that was possible (J*, or the final value of the best arm). ``source`` names the benchmark whose curves
+    these are, ``side`` the member of a pair.
     """
 
     task: str
@@ -48,7 +47,7 @@ class Played(NamedTuple):
 
     @property
     def share(self) -> float:
-        """Relative to what a random arm would have lost; 0 if all arms are alike."""
+        """Normalised regret: relative to that of a random arm; 0 if all arms are alike."""
         return self.regret / self.random if self.random > _ROUNDING * self.best else 0.0
 
     @property
@@ -58,7 +57,7 @@ class Played(NamedTuple):
 
 
 class Problem(ABC):
-    """One problem of a row with a number of rounds."""
+    """One problem of a benchmark with a number of rounds."""
 
     task: str
     horizon: int
@@ -207,15 +206,15 @@ def _built(problem: SimulatedProblem) -> RisingBandit:
 
 
 @dataclass(frozen=True, eq=False)
-class Row:
+class Benchmark:
     """Problems that have one figure together.
 
-    ``regime`` is what rows are gathered under in the tables: the family itself, or a group of simulated problems.
-    ``runs`` of one policy, over all problems, are numbered through.
+    ``group`` is what the tables gather benchmarks under: a benchmark of real curves is its own group. ``measure`` is
+    "share", the regret of a random arm, or "percent", that of J*. ``runs`` of one policy are numbered through.
     """
 
     name: str
-    regime: str
+    group: str
     kind: str
     objective: str
     measure: str
@@ -235,7 +234,18 @@ class Row:
         parts = (self.name, self.objective, *(problem.digest for problem in self.problems))
         return hashlib.sha256(repr(parts).encode()).hexdigest()
 
+    def values(self, runs: Sequence[Played]) -> dict[str, Floats]:
+        """By task, the measure of each of its runs (orders), the mean over budgets."""
+        found: dict[str, dict[int, list[float]]] = {}
+        for run in runs:
+            value = run.percent if self.measure == "percent" else run.share
+            found.setdefault(run.task, {}).setdefault(run.run, []).append(value)
+        return {
+            task: np.array([float(np.mean(values)) for _, values in sorted(by_run.items())])
+            for task, by_run in found.items()
+        }
+
 
 def seed_of(seed: int, name: str, number: int = 0) -> int:
-    """A separate seed for each problem, from the arena's seed and the names alone."""
+    """A separate seed for each problem, from the benchmark's seed and the names alone."""
     return int(np.random.SeedSequence(seed, spawn_key=(zlib.crc32(name.encode()), number)).generate_state(1)[0])

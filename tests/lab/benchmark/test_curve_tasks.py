@@ -1,4 +1,4 @@
-"""Families of real curves: as their definition says, played as a slow computation plays them."""
+"""Benchmarks of real curves: as their definition says, played as a slow computation plays them."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import pytest
 
 from risingbandits import simulate
 from risingbandits.lab.benchmark._cells import Cells
-from risingbandits.lab.benchmark._entrants import Entrant
+from risingbandits.lab.benchmark._policies import LabelledPolicy
 from risingbandits.lab.benchmark.curve_tasks import CurveTask, with_final
 from risingbandits.lab.benchmark.suite import (
     _OF_DATA,
     flat_start,
     load_tasks,
-    made_families,
-    replayed_row,
+    made_benchmarks,
+    replayed_benchmark,
     starts_slowly,
     suite,
 )
@@ -63,9 +63,8 @@ def shifted(task: CurveTask) -> CurveTask:
 def test_cumulative_rows_equal_a_slow_computation(policy: REdUCB | SWTS | RoundRobin, tmp_path: Path) -> None:
     """Every order and budget by `simulate`, and the sums of the true values written out."""
     task = shifted(curve_task(n_arms=6, length=12))
-    row = replayed_row("family", "real", "cumulative", [task], 3, Sizes(orders=3))
-    entrant = Entrant("x", policy)
-    runs = Cells(tmp_path, Threads(1)).of(row, [entrant])[entrant].runs
+    row = replayed_benchmark("family", "real", "cumulative", [task], 3, Sizes(orders=3))
+    runs = Cells(tmp_path, Threads(1)).of(row, [LabelledPolicy("x", policy)])["x"].runs
     assert len(runs) == 3 * 5
     for run in runs:
         order = task.order(run.run)
@@ -84,11 +83,10 @@ def test_cumulative_rows_equal_a_slow_computation(policy: REdUCB | SWTS | RoundR
 @pytest.mark.parametrize("policy", [RSR(), SuccessiveHalving()])
 def test_best_arm_rows_equal_a_slow_computation(policy: RSR | SuccessiveHalving, tmp_path: Path) -> None:
     task = shifted(curve_task(n_arms=6, length=12))
-    row = replayed_row("family", "real", "best-arm", [task], 3, Sizes(orders=3))
+    row = replayed_benchmark("family", "real", "best-arm", [task], 3, Sizes(orders=3))
     assert sorted({problem.horizon for problem in row.problems}) == [12, 30, 60]  # 20 K would see every curve
-    entrant = Entrant("x", policy)
     finals = task.truth[:, -1]
-    runs = Cells(tmp_path, Threads(1)).of(row, [entrant])[entrant].runs
+    runs = Cells(tmp_path, Threads(1)).of(row, [LabelledPolicy("x", policy)])["x"].runs
     assert len(runs) == 9
     for run in runs:
         order = task.order(run.run)
@@ -129,7 +127,7 @@ def test_slow_starters() -> None:
 
 def test_sorted_arms_keep_their_order() -> None:
     task = curve_task(n_arms=7)
-    (worst,) = made_families({"family": [task]}, [])["sorted-worst-first"]
+    (worst,) = made_benchmarks({"family": [task]}, [])["sorted-worst-first"]
     assert worst.finals.tolist() == sorted(task.finals)
     assert worst.order(3).tolist() == list(range(7))
 

@@ -1,7 +1,4 @@
-"""The entrants of the arena: policies by name with parameters or from your own file.
-
-A policy knows the numbers of arms and rounds and its parameters.
-"""
+"""The policies that the benchmark plays: by name with parameters, or from your own file."""
 
 from __future__ import annotations
 
@@ -15,62 +12,52 @@ from pathlib import Path
 
 from risingbandits._core.errors import RisingBanditsError
 from risingbandits.lab.benchmark._few_arms_ucb import FewArmsUCB
-from risingbandits.lab.benchmark._rows import Problem, Row
+from risingbandits.lab.benchmark._problems import Benchmark, Problem
 from risingbandits.policies import Objective, Policy, get_policy, policy_class, policy_names, register
 from risingbandits.policies._parsing import parse_policies
 
-RECOMMENDED = "recommended"
-"""The entrant that is the default policy of the objective."""
-
+RECOMMENDED = "recommended"  # the default policy of the objective
 ORACLE = "oracle"  # a yardstick: it is given the problem, and has no rank
+YARDSTICK = "few-arms-ucb"  # that for small budgets, `FewArmsUCB`
 
-YARDSTICK = "few-arms-ucb"
-"""The yardstick for small budgets, `FewArmsUCB`."""
-
-DEFAULTS = {
-    "cumulative": f"{RECOMMENDED}, {YARDSTICK}, commit-ucb, kl-ucb, successive-halving",
-    "best-arm": f"{RECOMMENDED}, r-sr, successive-halving, asha, commit-ucb",
-}
-_QUICK_DEFAULTS = {  # few, because each must be compiled where it has never been played
-    "cumulative": f"{RECOMMENDED}, {YARDSTICK}, kl-ucb",
-    "best-arm": f"{RECOMMENDED}, r-sr, successive-halving",
+_DEFAULTS = {  # the first three are played in a quick benchmark
+    "cumulative": (RECOMMENDED, YARDSTICK, "kl-ucb", "commit-ucb", "successive-halving"),
+    "best-arm": (RECOMMENDED, "r-sr", "successive-halving", "asha", "commit-ucb"),
 }
 _WORD = re.compile(rf"(?:^|,)\s*({RECOMMENDED}|{YARDSTICK}|all)\s*(?=,|$)")
 _OWN_FILE = re.compile(r"([\w./~ -]+\.py):([A-Za-z_]\w*)")
 
 
 @dataclass(frozen=True)
-class Entrant:
+class LabelledPolicy:
     """A policy under a label; None is the recommended one."""
 
     label: str
     policy: Policy | None
 
-    def plays(self, row: Row) -> bool:
-        """Policies for best-arm identification play for the sum of the rewards only on real curves."""
-        if self.policy is None or row.kind in ("real", "made") or not Objective.get(row.objective).sums_rewards:
+    def plays(self, benchmark: Benchmark) -> bool:
+        """Policies for best-arm identification play for cumulative reward on real curves only."""
+        if self.policy is None or benchmark.kind != "synthetic" or not Objective.get(benchmark.objective).sums_rewards:
             return True
         return Objective.get(self.policy.objective).sums_rewards
 
-    def policy_for(self, row: Row, problem: Problem) -> Policy:
-        """The policy as it plays a problem of the row."""
-        policy = self.policy
-        if policy is None:
-            policy = Objective.get(row.objective).policy()
+    def on(self, benchmark: Benchmark, problem: Problem) -> Policy:
+        """The policy as it plays a problem of the benchmark."""
+        policy = Objective.get(benchmark.objective).policy() if self.policy is None else self.policy
         return policy.for_problem(problem.instance(), problem.horizon) if policy.name == ORACLE else policy
 
     @property
-    def settings(self) -> str:
-        """The policy with its settings, for readers."""
+    def text(self) -> str:
+        """The policy with its parameters, for readers."""
         return "Objective.get(objective).policy()" if self.policy is None else repr(self.policy)
 
 
-def parse_entrants(text: str) -> dict[str, Policy | None]:
-    """Policies from a string as on the command line, also ``FILE.py:CLASS(...)``, and the arena's own names.
+def parse_labelled(text: str) -> dict[str, Policy | None]:
+    """Policies from a string as on the command line, also ``FILE.py:CLASS(...)``, and the benchmark's own names.
 
     These are ``recommended``, ``few-arms-ucb``, and ``all`` for every registered policy.
 
-    >>> parse_entrants("kl-ucb(ties='random'), recommended")
+    >>> parse_labelled("kl-ucb(ties='random'), recommended")
     {'recommended': None, "kl-ucb(ties='random')": KLUCB(ties='random')}
     """
     words = _WORD.findall(text)
@@ -85,21 +72,20 @@ def parse_entrants(text: str) -> dict[str, Policy | None]:
     return found
 
 
-def given_entrants(policies: str | Sequence[str] | Mapping[str, str | Policy | None]) -> dict[str, Policy | None]:
+def given_policies(policies: str | Sequence[str] | Mapping[str, str | Policy | None]) -> dict[str, Policy | None]:
     """Policies by label, from any accepted form.
 
-    >>> given_entrants(["kl-ucb", "recommended"]), given_entrants({"mine": "kl-ucb(ties='random')", "best": None})
+    >>> given_policies(["kl-ucb", "recommended"]), given_policies({"mine": "kl-ucb(ties='random')", "best": None})
     ({'recommended': None, 'kl-ucb': KLUCB()}, {'mine': KLUCB(ties='random'), 'best': None})
     """
     if isinstance(policies, Mapping):
         return {label: get_policy(one) if isinstance(one, str) else one for label, one in policies.items()}
-    return parse_entrants(policies if isinstance(policies, str) else ", ".join(policies))
+    return parse_labelled(policies if isinstance(policies, str) else ", ".join(policies))
 
 
-def default_entrants(objective: str, kind: str, quick: bool = False) -> dict[str, Policy | None]:
-    """The default entrants for rows of a kind."""
-    text = (_QUICK_DEFAULTS if quick else DEFAULTS)[objective]
-    return parse_entrants(text)
+def default_policies(objective: str, quick: bool = False) -> dict[str, Policy | None]:
+    """What is played where no policies are named; few in a quick benchmark, because each must be compiled first."""
+    return given_policies(_DEFAULTS[objective][: 3 if quick else None])
 
 
 @cache
@@ -107,7 +93,7 @@ def _own_class(path: Path, name: str) -> str:
     """Load a policy from a file; returns the name under which it is now registered."""
     if not path.is_file():
         raise RisingBanditsError(f"policies: {path} must be a Python file with a class {name}, but does not exist.")
-    module_name = f"arena_{path.stem}"
+    module_name = f"benchmark_{path.stem}"
     spec = importlib.util.spec_from_file_location(module_name, path.resolve())
     assert spec is not None
     assert spec.loader is not None
