@@ -172,7 +172,10 @@ def runs_of(rows: Sequence[Benchmark], folder: Path, pool: ProcessPoolExecutor) 
     cells = Cells(folder / "cells", Threads())
     entrants = [LabelledPolicy(label, policy) for label, policy in parse_labelled(OURS).items()]
     found = [cells.of(row, entrants) for row in rows]
-    ours = {_LABELS.get(one.label, f"{one.label} (ours)"): [list(cell[one].runs) for cell in found] for one in entrants}
+    ours = {
+        _LABELS.get(one.label, f"{one.label} (ours)"): [list(cell[one.label].runs) for cell in found]
+        for one in entrants
+    }
     return ours | {label: [own.result() for own in waiting] for label, waiting in others.items()}
 
 

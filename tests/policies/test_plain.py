@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from risingbandits import Allocator, RisingBanditsError, replay, simulate
-from risingbandits.lab.benchmark._cells import source_hash
 from risingbandits.policies import Kernels, PlainPolicy, Policy, kernel, registry
 from risingbandits.testing import check_policy
 
@@ -105,10 +104,6 @@ def test_simulations_and_replays_are_those_of_the_same_policy_with_kernels() -> 
     np.testing.assert_array_equal(played.recommended["compiled-last"], played.recommended["plain-last"])
     course = played.course("plain-last", 1)
     assert np.bincount(course.pulled, minlength=3).tolist() == played.pulls["plain-last"][1].tolist()
-
-
-def test_the_benchmark_can_name_its_code() -> None:
-    assert source_hash(PlainGreedy) != source_hash(PlainLast)
 
 
 @pytest.mark.usefixtures("registered")

@@ -16,7 +16,7 @@ from risingbandits.lab.benchmark._problems import Benchmark, ReplayedProblem
 from risingbandits.lab.benchmark.suite import replayed_benchmark, suite
 from risingbandits.lab.benchmark.synthetic import Sizes
 from risingbandits.lab.related import RSR
-from risingbandits.policies import KLUCB, Auto, REdUCB, RoundRobin, registry
+from risingbandits.policies import Auto, registry
 from risingbandits.testing import check_same_in_all_modes
 from tasks_of_curves import curve_task
 
@@ -88,10 +88,11 @@ def test_a_policy_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert [repr(policy) for policy in found.values()] == ["Mine(width=3)", "KLUCB()"]
     mine = next(iter(found.values()))
     assert mine is not None
-    before = source_hash(type(mine))
+    module = type(mine).__module__
+    before = source_hash(module)
     path.write_text(path.read_text() + "# changed")
     source_hash.cache_clear()
-    assert source_hash(type(mine)) != before
+    assert source_hash(module) != before
     for text, message in (
         (f"{path}:Other", "must have a class Other that is a Policy"),
         (f"{tmp_path}/none.py:Mine", "does not exist"),
@@ -101,7 +102,3 @@ def test_a_policy_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     (tmp_path / "bad.py").write_text("1 / 0")
     with pytest.raises(RisingBanditsError, match="cannot be loaded \\(ZeroDivisionError"):
         parse_labelled(f"{tmp_path}/bad.py:Mine")
-
-
-def test_hashes_tell_code_apart() -> None:
-    assert len({source_hash(kind) for kind in (REdUCB, KLUCB, RoundRobin)}) == 3

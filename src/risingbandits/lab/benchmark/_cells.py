@@ -18,17 +18,15 @@ from pathlib import Path
 
 import numpy as np
 
-import risingbandits
 from risingbandits._core.compile_wait import announced
 from risingbandits._core.files import write_whole
 from risingbandits._core.progress import Advance
-from risingbandits._version import __version__
 from risingbandits.lab.benchmark._policies import LabelledPolicy
 from risingbandits.lab.benchmark._problems import Benchmark, Played
+from risingbandits.lab.ray_simulations import program_stamp
 from risingbandits.simulation._backends import Backend
 
 _FORMAT = 3
-_PACKAGES = ("policies", "problems", "simulation", "lab/related", "lab/benchmark")  # what decides a policy's runs
 
 
 @dataclass(frozen=True)
@@ -78,12 +76,13 @@ class Cells:
         """The cell if there is one, or its key."""
         if not policy.plays(benchmark):
             return Cell(skipped=True)
-        digest = hashlib.sha256(f"{_FORMAT};{__version__};{benchmark.digest};".encode())
+        digest = hashlib.sha256(f"{_FORMAT};{program_stamp()};{benchmark.digest};".encode())
         try:
             for problem in benchmark.problems:
                 own = policy.on(benchmark, problem)
                 own.validate()
-                digest.update(f"{own!r};{source_hash(type(own))};".encode())
+                files = [source_hash(kind.__module__) for kind in type(own).__mro__]
+                digest.update(f"{type(own).__qualname__} {own!r} {files};".encode())
         except Exception as error:
             return _failed(error)
         key = digest.hexdigest()
@@ -153,12 +152,7 @@ def _failed(error: Exception) -> Cell:
 
 
 @cache  # edits while the benchmark runs do not count
-def source_hash(kind: type) -> str:
-    """A hash of the code that plays a policy: packages of this library, and the files of classes outside of it."""
-    root = Path(risingbandits.__file__).parent
-    files = {path for package in _PACKAGES for path in (root / package).rglob("*.py")}
-    own = {getattr(sys.modules.get(each.__module__), "__file__", None) for each in kind.__mro__ if each is not object}
-    digest = hashlib.sha256(f"{kind.__module__}.{kind.__qualname__};".encode())
-    for path in sorted(files | {Path(file) for file in own if file}):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()
+def source_hash(module: str) -> str:
+    """A hash of the file of a module: that of a policy may lie outside of this library."""
+    file = getattr(sys.modules.get(module), "__file__", None)
+    return "" if file is None else hashlib.sha256(Path(file).read_bytes()).hexdigest()
