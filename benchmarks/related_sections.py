@@ -150,9 +150,9 @@ def model_selection(size: Size) -> str:
 
 
 def cited(size: Size) -> str:
-    """FEWA, wSWA, AdSwitch and stochastic CORRAL."""
-    labels = ["fewa", "fewa(alpha=0.06)", "wswa", "raw-ucb", "ad-switch", "glr-kl-ucb", "stochastic-corral", "corral"]
-    long = ["", "", "wswa", "", "ad-switch(every=100)", "", "stochastic-corral", ""]
+    """FEWA, wSWA and AdSwitch."""
+    labels = ["fewa", "fewa(alpha=0.06)", "wswa", "raw-ucb", "ad-switch", "glr-kl-ucb", "corral"]
+    long = ["", "", "wswa", "", "ad-switch(every=100)", "", ""]
     columns = [column(name, labels, 20, regret_and_error, size) for name in ("falling", "jumps")]
     columns += [column(name, long, 10, regret_and_error, size) for name in PAPER]
     return table(("ad-switch has every = 100 on the paper's", "falling", "jumps", *PAPER), labels, columns)

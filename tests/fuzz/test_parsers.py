@@ -203,7 +203,7 @@ def test_a_snapshot_is_used_or_left_alone(examples: int) -> None:
 
 WORDS = st.sampled_from(
     [
-        *("red-ucb", "commit-ucb", "auto", "swts", "cash-elimination", "(", ")", "eps=", "sigma=", ","),
+        *("red-ucb", "commit-ucb", "auto", "swts", "rest-sure", "(", ")", "eps=", "sigma=", ","),
         *("costs=[1, 2]", "policy=", "settings=", "'", '"', "0.1", "None", "True", "-1", "1e999", "nan", "[", "]"),
         *("{[]: 1}", "{1: {}}", "{{}}", "0x" + "f" * 6_000, "9" * 5_000, "(" * 300, "1j", "b'x'", "...", "**x", " "),
         *("reward_range=(0, 1)", "ties='random'", "gaussian", ":", "beta", "1h", "30m", "1-", "00:", "unlimited", "\0"),
@@ -224,7 +224,7 @@ TEXT_READERS: dict[str, tuple[Callable[[str], object], st.SearchStrategy[str]]] 
         read_policies,
         st.builds(
             "{}({}{})".format,
-            st.sampled_from(["red-ucb", "commit-ucb", "auto", "sw-ts", "cash-elimination", "r-ucbe"]),
+            st.sampled_from(["red-ucb", "commit-ucb", "auto", "sw-ts", "rest-sure", "r-ucbe"]),
             st.sampled_from(["eps=", "sigma=", "policy=", "settings=", "costs=", "max_pulls=", "tau=", "objective="]),
             TEXTS,
         ),

@@ -16,7 +16,6 @@ from risingbandits.lab.related import (
     PTRR,
     RSR,
     RUCBE,
-    CashElimination,
     CellaETC,
     Exp3,
     Exp3S,
@@ -43,11 +42,10 @@ from risingbandits.testing import check_policy, check_same_in_all_modes
 pytestmark = pytest.mark.filterwarnings("ignore:.* is contradicted by the rewards")  # made up as they are
 
 RANDOMISED = (Exp3, Exp3S, Rexp3, Ser4)
-SWEEPING = (Ser4, CashElimination)
 PHASED = (RSR, SuccessiveRejects, SequentialHalving, SuccessiveHalving)
 RUNGS = (Hyperband, ASHA)
 ON_CURVES = (CellaETC, HybridPTRR, ModelHalving, PTRR, RestSure)
-ALL = (*RANDOMISED, ExploreThenCommit, CashElimination, RUCBE, *PHASED, *RUNGS, *ON_CURVES)
+ALL = (*RANDOMISED, ExploreThenCommit, RUCBE, *PHASED, *RUNGS, *ON_CURVES)
 
 
 def rungs_of(n_arms: int, horizon: int, eta: int, max_pulls: int | None) -> list[tuple[bool, int, int]]:
@@ -64,8 +62,6 @@ AS_DEFINED: list[tuple[Policy, slow.Reference]] = [
     (Ser4(phi=0.004, delta=0.9), slow.ser4(phi=0.004, delta=0.9)),
     (ExploreThenCommit(), slow.explore_then_commit()),
     (ExploreThenCommit(m=20), slow.explore_then_commit(20)),
-    (CashElimination(), slow.cash_elimination()),
-    (CashElimination(window=40), slow.cash_elimination(40)),
     (RUCBE(sigma=0.1), slow.r_ucbe(0.1)),
     (RUCBE(sigma=0.01, a=0.5, eps=0.4), slow.r_ucbe(0.01, 0.5, 0.4)),
     (RSR(), slow.rejects(0.25)),
@@ -103,17 +99,6 @@ def test_ser4_drops_arms_as_its_definition_says(eps: float | None) -> None:
         assert play_policy(Ser4(phi=0.002, delta=0.9, eps=eps), problem, 1_500, seed) == expected
 
 
-def test_decisions_without_noise_and_with_costs() -> None:
-    problem = get_problem("random-3").with_noise(NoNoise())
-    costs = [1.0 + arm % 4 for arm in range(problem.n_arms)]
-    pairs = [
-        (CashElimination(), slow.cash_elimination()),
-        (CashElimination(window=5, costs=costs), slow.cash_elimination(5, costs)),
-    ]
-    for policy, reference in pairs:
-        assert play_policy(policy, problem, 1_500, 1) == slow.play(reference, problem, 1_500, 1)
-
-
 @pytest.mark.parametrize(
     "policy",
     [
@@ -123,7 +108,6 @@ def test_decisions_without_noise_and_with_costs() -> None:
         Ser4(delta=0.1, eps=0.0, phi=0.05),
         Ser4(phi=0.0),
         ExploreThenCommit(m=3),
-        CashElimination(window=1, budget=30.0),
         RUCBE(sigma=0.0, a=1.0),
         RSR(eps=1.0),
         SuccessiveHalving(max_pulls=7, share=1.0),
@@ -179,7 +163,7 @@ def test_an_arm_that_never_comes(policy: type[Policy]) -> None:
         arm = running.ask([True, True, False, True])
         running.tell(arm, [0.1, 0.9, 0.0, 0.2][arm] + 0.0001 * running.pulls[arm])
     assert running.recommend() in (0, 1, 3)
-    if policy in (*SWEEPING[1:], *PHASED, ExploreThenCommit):
+    if policy in (*PHASED, ExploreThenCommit):
         assert running.recommend() == 1
         assert running.pulls[1] > 100
 
@@ -188,7 +172,6 @@ def test_an_arm_that_never_comes(policy: type[Policy]) -> None:
     "policy",
     [
         Ser4(delta=0.9, phi=0.0),
-        CashElimination(window=3),
         RSR(),
         SuccessiveRejects(),
         SequentialHalving(),
@@ -341,7 +324,6 @@ def test_best_arm_of_five() -> None:
 def test_the_horizon_is_needed_only_for_what_depends_on_it() -> None:
     for policy in (Exp3(gamma=0.1), Exp3S(gamma=0.1, alpha=0.1), Ser4(0.1, 0.1, 0.1), ExploreThenCommit(m=2)):
         assert policy.reset(3, seed=1).ask() in (0, 1, 2)
-    assert CashElimination(budget=20.0).reset(3).ask() == 0
 
 
 # -- the reference regrets of the specification ---------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""FEWA, wSWA, AdSwitch and stochastic CORRAL from their definitions: every reward is kept, every test done in full."""
+"""FEWA, wSWA and AdSwitch from their definitions: every reward is kept, every test done in full."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from reference_index import Clipped, Reference
-from reference_model_selection import Corral
 
 
 class FEWA(Reference):
@@ -128,24 +127,3 @@ class AdSwitch(Clipped):
                     self.obligations[arm] = []
                     self.evictions += 1
                     break
-
-
-class StochasticCorral(Corral):
-    drawn: int | None = None
-
-    def ask(self, rng: Any) -> int:
-        return super().ask(rng) if self.drawn is None else self.drawn
-
-    def tell(self, arm: int, reward: float, rng: Any) -> None:
-        if self.drawn is None:
-            self.drawn = arm
-            Clipped.tell(self, arm, reward, rng)
-            return
-        self.drawn = None
-        n = int((self.arms == arm).sum()) + 1
-        self.counted = int(rng.random() * n)
-        super().tell(arm, reward, rng)
-
-    def loss(self, arm: int) -> float:
-        """Twice the loss of one of the arm's rewards."""
-        return 2.0 * (1.0 - float(self.own(arm)[self.counted]))

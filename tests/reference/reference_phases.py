@@ -136,30 +136,6 @@ def explore_then_commit(m: int | None = None) -> Reference:
     return run
 
 
-def cash_elimination(window: int = 7, costs: list[float] | None = None) -> Reference:
-    def run(n_arms: int, horizon: int, rng: np.random.Generator) -> Play:
-        cost = [1.0] * n_arms if costs is None else costs
-        budget = horizon * sum(cost) / n_arms
-        active = list(range(n_arms))
-        results: list[list[float]] = [[] for _ in range(n_arms)]  # best reward after each pull
-        while True:
-            for arm in active:
-                reward = yield arm
-                results[arm].append(max([reward, *results[arm][-1:]]))
-                budget -= cost[arm]
-            upper = {}
-            for arm in active:
-                y = results[arm]
-                upper[arm] = 1.0
-                if len(y) > window:
-                    slope = (y[-1] - y[-1 - window]) / window
-                    upper[arm] = min(y[-1] + slope * max(0.0, budget) / cost[arm], 1.0)
-            best = max(active, key=lambda arm: (results[arm][-1], -arm))
-            active = [arm for arm in active if arm == best or results[best][-1] < upper[arm]]
-
-    return run
-
-
 # -- best-arm identification ---------------------------------------------------------------------------------------
 
 

@@ -1,4 +1,4 @@
-"""FEWA, wSWA, AdSwitch and stochastic CORRAL decide as their definitions say, where their rules fire."""
+"""FEWA, wSWA and AdSwitch decide as their definitions say, where their rules fire."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import reference_cited as slow
 from decisions import check_decisions, check_late_arm
 from reference_index import Reference
 from risingbandits import Policy, RisingBandit, get_problem
-from risingbandits.lab.related import FEWA, WSWA, AdSwitch, StochasticCorral
+from risingbandits.lab.related import FEWA, WSWA, AdSwitch
 from risingbandits.problems import Bernoulli, Gaussian
 from risingbandits.simulation._engine import Runner
 from risingbandits.testing import check_policy
@@ -43,8 +43,6 @@ PAIRS: list[tuple[Policy, type[Reference]]] = [
     (FEWA(noise=0.05, alpha=0.06), slow.FEWA),
     (WSWA(noise=0.1), slow.WSWA),
     (WSWA(noise=0.5, alpha=1.0), slow.WSWA),
-    (StochasticCorral(), slow.StochasticCorral),
-    (StochasticCorral(eta=0.1, gamma=0.05), slow.StochasticCorral),
 ]
 # The constant of the definition needs more rounds than its reference can play.
 SWITCHING = [AdSwitch(), AdSwitch(c1=1.0), AdSwitch(c1=0.5, every=7)]
@@ -98,7 +96,6 @@ def test_ad_switch_checks_evicted_arms() -> None:
         WSWA(alpha=2.0),
         AdSwitch(c1=0.2),
         AdSwitch(every=5, reward_range=(-0.5, 1.5)),
-        StochasticCorral(eta=0.5),
     ],
     ids=repr,
 )
@@ -106,6 +103,6 @@ def test_contract(policy: Policy) -> None:
     check_policy(policy)
 
 
-@pytest.mark.parametrize("policy", [FEWA(), WSWA(), AdSwitch(), StochasticCorral()], ids=repr)
+@pytest.mark.parametrize("policy", [FEWA(), WSWA(), AdSwitch()], ids=repr)
 def test_an_arm_that_is_masked_from_the_start_joins_later(policy: Policy) -> None:
     check_late_arm(policy)

@@ -9,7 +9,6 @@ from risingbandits._core.plugins import ListedPolicy, load_on_use
 
 if TYPE_CHECKING:
     from risingbandits.lab.related.ad_switch import AdSwitch
-    from risingbandits.lab.related.cash_elimination import CashElimination
     from risingbandits.lab.related.cella import CellaETC, RestSure
     from risingbandits.lab.related.corral import Corral
     from risingbandits.lab.related.cure_ucb import CureUCB
@@ -36,7 +35,6 @@ if TYPE_CHECKING:
     from risingbandits.lab.related.rc_be import RCBE
     from risingbandits.lab.related.regret_balancing import RegretBalancing
     from risingbandits.lab.related.rejects import RSR, SuccessiveRejects
-    from risingbandits.lab.related.stochastic_corral import StochasticCorral
     from risingbandits.lab.related.sw_gaussian_ts import SWGaussianThompson
     from risingbandits.lab.related.ti_ucb import TIUCB
     from risingbandits.lab.related.wswa import WSWA
@@ -45,7 +43,6 @@ CUMULATIVE, BEST_ARM = "cumulative", "best-arm"
 
 POLICIES: dict[str, ListedPolicy] = {
     "ad-switch": ListedPolicy("risingbandits.lab.related.ad_switch", "AdSwitch", CUMULATIVE),
-    "cash-elimination": ListedPolicy("risingbandits.lab.related.cash_elimination", "CashElimination", BEST_ARM),
     "cella-etc": ListedPolicy("risingbandits.lab.related.cella", "CellaETC", BEST_ARM),
     "corral": ListedPolicy("risingbandits.lab.related.corral", "Corral", CUMULATIVE),
     "cure-ucb": ListedPolicy("risingbandits.lab.related.cure_ucb", "CureUCB", CUMULATIVE),
@@ -73,7 +70,6 @@ POLICIES: dict[str, ListedPolicy] = {
     "regret-balancing": ListedPolicy("risingbandits.lab.related.regret_balancing", "RegretBalancing", CUMULATIVE),
     "rest-sure": ListedPolicy("risingbandits.lab.related.cella", "RestSure", BEST_ARM),
     "successive-rejects": ListedPolicy("risingbandits.lab.related.rejects", "SuccessiveRejects", BEST_ARM),
-    "stochastic-corral": ListedPolicy("risingbandits.lab.related.stochastic_corral", "StochasticCorral", CUMULATIVE),
     "sw-gaussian-ts": ListedPolicy("risingbandits.lab.related.sw_gaussian_ts", "SWGaussianThompson", CUMULATIVE),
     "ti-ucb": ListedPolicy("risingbandits.lab.related.ti_ucb", "TIUCB", CUMULATIVE),
     "wswa": ListedPolicy("risingbandits.lab.related.wswa", "WSWA", CUMULATIVE),
@@ -94,7 +90,6 @@ __all__ = [
     "TIUCB",
     "WSWA",
     "AdSwitch",
-    "CashElimination",
     "CellaETC",
     "Corral",
     "CureUCB",
@@ -111,7 +106,6 @@ __all__ = [
     "RegretBalancing",
     "RestSure",
     "SWGaussianThompson",
-    "StochasticCorral",
     "SuccessiveRejects",
 ]
 

@@ -43,13 +43,7 @@ def update(state: State, t: int, arm: int, reward: float, rng: Rng) -> None:
     if chance == 0.0:  # nobody asked for this arm
         chance = state.chances[arm]
     state.asked[arm] = 0.0
-    learn(state, arm, (1.0 - reward_scale.unit(reward, state.low, state.width)) / chance)
-
-
-@kernel
-def learn(state: Any, arm: int, loss: float) -> None:
-    """Move the weights by the weighted loss of an arm, and raise the rates of those that became rare."""
-    _step(state, arm, loss)
+    _step(state, arm, (1.0 - reward_scale.unit(reward, state.low, state.width)) / chance)
     n_arms = state.weights.shape[0]
     for i in range(n_arms):
         mixed = (1.0 - state.gamma) * state.weights[i] + state.gamma / n_arms
