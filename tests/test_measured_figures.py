@@ -60,9 +60,7 @@ def test_pages_name_their_programs(each: Figures) -> None:
 def test_every_program_that_pages_quote_is_listed() -> None:
     listed = " ".join(each.command for each in LISTED)
     quoted = {found for page in PAGES for found in re.findall(r"benchmarks/\w+\.py", page.read_text())}
-    # Programs that say how something is on the reader's machine, whose figures no page repeats.
-    own = {"benchmarks/report.py"}
-    assert {program for program in quoted if program not in listed} == own
+    assert {program for program in quoted if program not in listed} == set()
     assert all((ROOT / program).exists() for program in quoted)
 
 
