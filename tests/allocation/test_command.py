@@ -44,7 +44,7 @@ class Pulling:
         id = 10 * n + attempt
         self.pull = Pull(id, config.name, n, attempt, before=0 if last is None else last.id, last=last, best=last)
         self.folder, self.stop = self.arm.folder, self.arm.stop
-        self.out = self.arm.output(self.pull)
+        self.out = self.arm.logs / f"{n}-{attempt}.out"
         self.err = self.out.with_suffix(".err")
         self._future = ThreadPoolExecutor(1).submit(self.arm.pull, self.pull)
 

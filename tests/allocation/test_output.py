@@ -28,7 +28,7 @@ def command(script: str, folder: Path, **settings: object) -> Command:
 def test_head_and_tail_are_kept_and_the_cut_is_said(tmp_path: Path) -> None:
     made = command(f"echo first; yes | head -c {MUCH}; echo 0.25", tmp_path)
     assert made.pull(PULL) == Outcome(0.25)
-    text = made.output(PULL).read_text()
+    text = (made.logs / "1-1.out").read_text()
     said = f"\n... {len('first') + 1 + MUCH + len('0.25') + 1 - LEAST:,} bytes left out ...\n"
     assert text.startswith("first\ny\ny\n")
     assert text.endswith("y\ny\n0.25\n")
@@ -41,13 +41,13 @@ def test_errors_too(tmp_path: Path) -> None:
     made = command(f"yes | head -c {MUCH} >&2; echo 'no data' >&2; exit 1", tmp_path)
     with pytest.raises(RisingBanditsError, match=r"exit code 1 \('no data'\)"):
         made.pull(PULL)
-    assert made.output(PULL).with_suffix(".err").stat().st_size < LEAST + 100
+    assert (made.logs / "1-1.out").with_suffix(".err").stat().st_size < LEAST + 100
 
 
 def test_what_fits_is_left_as_it_is(tmp_path: Path) -> None:
     made = command(f"yes | head -c {LEAST - 2}; echo 1", tmp_path)
     assert made.pull(PULL) == Outcome(1.0)
-    assert made.output(PULL).read_text() == "y\n" * (LEAST // 2 - 1) + "1\n"
+    assert (made.logs / "1-1.out").read_text() == "y\n" * (LEAST // 2 - 1) + "1\n"
 
 
 def test_a_command_that_prints_until_its_time_is_over_leaves_little(tmp_path: Path) -> None:
@@ -61,7 +61,7 @@ def test_far_too_much_ends_a_command(tmp_path: Path) -> None:
     made = command("yes", tmp_path)
     with pytest.raises(RisingBanditsError, match=r"printed far more than max_output, 262,144 bytes; output"):
         made.pull(PULL)
-    assert made.output(PULL).stat().st_size < LEAST + 100
+    assert (made.logs / "1-1.out").stat().st_size < LEAST + 100
 
 
 def test_a_full_disk_leaves_the_file_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

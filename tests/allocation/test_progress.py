@@ -13,7 +13,7 @@ import pytest
 
 from risingbandits import Allocator, Budget, Execution, Pull
 from risingbandits.allocation._ledger import Ledger
-from risingbandits.allocation.arms._display import _Lines
+from risingbandits.allocation.arms._display import Lines
 from risingbandits.allocation.arms._pace import Pace
 from risingbandits.allocation.events import Event
 from risingbandits.allocation.settings import Settings
@@ -217,7 +217,7 @@ def test_lines_say_how_far_it_is(capsys: pytest.CaptureFixture[str]) -> None:
     class Holder:
         ledger = game.ledger
 
-    lines = _Lines(Holder())  # type: ignore[arg-type]
+    lines = Lines(Holder())  # type: ignore[arg-type]
     lines.told(Pull(3, "a", 2), 0.5)
     assert capsys.readouterr().err == "a 2: 0.5  (2 of 8 pulls)\n"
 

@@ -103,7 +103,7 @@ def test_learners_stay_in_memory(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_arms_that_exceed_the_cluster_make_room_and_come_back(tmp_path: Path) -> None:
     store, diary = tmp_path / "store.db", tmp_path / "diary"
-    arms = RayArms(chains("abc", diary), slots=2, checkpoint_every=None)
+    arms = RayArms(chains("abc", diary), slots=2, checkpoint_every=1_000)
     with Allocator(list("abc"), 7, store=store, policy="round-robin") as allocator, arms:
         allocator.run(jobs=1, progress=False, arms=arms)
         check(allocator, store, 7)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import os
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -189,37 +188,3 @@ def test_mistakes_of_those_who_ask(
     code, out, err = outcome(capsys, "store", *arguments)
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert sentence in err
-
-
-# -- followed ---------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("events", [True, False])
-def test_a_run_is_followed_until_it_has_ended(
-    events: bool, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    place, looks = tmp_path / "run.db", 0
-    with Allocator(["a"], budget=3, store=place) as allocator:
-
-        def pull(seconds: float) -> None:
-            nonlocal looks
-            looks += 1
-            allocator.tell(allocator.ask(), 0.25)  # type: ignore[arg-type]
-
-        monkeypatch.setattr(time, "sleep", pull)
-        code, out, err = outcome(capsys, "status", place, "--follow", *(["--events"] if events else []))
-    assert (code, err, looks) == (0, "", 3)
-    assert out.count("reward 0.25") == (3 if events else 0)
-    assert ("The budget is spent. Recommended: a." in out) != events
-
-
-def test_a_stop_while_following_leaves_the_run_alone(
-    capsys: pytest.CaptureFixture[str], store: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def stop(seconds: float) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(time, "sleep", stop)
-    code, out, err = outcome(capsys, "status", store, "--follow")
-    assert (code, err) == (0, "Stopped watching; the run goes on.\n")
-    assert "5 of 20 pulls spent" in out

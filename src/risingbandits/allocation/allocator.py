@@ -423,7 +423,7 @@ class Allocator:
         keep: int | None = None,
         backend: str = "threads",
     ) -> None:
-        """Pull the arms until the budget is spent, ``jobs`` at a time, with a progress bar on a terminal.
+        """Pull the arms until the budget is spent, ``jobs`` at a time, with a table on a terminal.
 
         ``slots`` say where pulls are made: ``["cuda:0", "cuda:1"]`` one at a time on each, ``{"cuda:0": 2}`` two. A
         pull knows its own as ``pull.slot``. ``jobs`` defaults to their number, or 1 without slots.

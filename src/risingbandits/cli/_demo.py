@@ -120,11 +120,10 @@ def _show_models(out: Path, output: Output) -> None:
     for earlier in out.glob(f"{store.name}*"):
         remove(earlier)
     trained = _train("auto", store)
-    written = [_draw(trained, out)]
     try:
-        written.append(write_html(store, out / "models.html"))
+        written = f"Report of this run: {write_html(store, out / 'models.html')}"
     except RisingBanditsError as error:  # Plotly is not installed
-        output.say(f"{error}\n")
+        written = str(error)
     split = _train("round-robin")
     output.say(f"{_MODELS}\n")
     output.tables([_shares(trained)], models=_shares(trained).values(), recommended=trained.recommended)
@@ -132,7 +131,7 @@ def _show_models(out: Path, output: Output) -> None:
         f"Recommended: {trained.recommended}, right on {trained.test:.1%} of 397 new images. With equal shares of "
         f"{_BUDGET // len(split.scores)} batches it would be {split.recommended}, right on {split.test:.1%}."
     )
-    output.say(f"Picture and report of this run: {', '.join(map(str, written))}", models_written=written)
+    output.say(written)
     output.say(f"Its decisions: risingbandits status {store}\n")
 
 
@@ -154,26 +153,6 @@ def _shares(trained: _Trained) -> TextTable:
         records.append({"model": name, "batches": n, "first": scores[0], "last": scores[-1], "why": why})
     header = ("model", "batches", "first score", "last score", "why")
     return TextTable(header, rows, frozenset({1, 2, 3}), records=records)
-
-
-def _draw(trained: _Trained, out: Path) -> Path:
-    """A picture of the scores of all models over their batches."""
-    import numpy as np
-
-    from risingbandits.reports._figure_data import Line
-    from risingbandits.reports._matplotlib_figures import draw_lines, save_figure_as
-    from risingbandits.reports._style import new_axes, styled
-
-    with styled():
-        ax = new_axes(5.0, 2.8)
-        lines = [
-            Line(name, place, np.arange(1.0, len(scores) + 1.0), np.array(scores), bold=name == trained.recommended)
-            for place, (name, scores) in enumerate(trained.scores.items())
-        ]
-        draw_lines(ax, lines)
-        ax.set(xlabel="batches of the model", ylabel="validation score")
-        ax.set_title(f"{_BUDGET} batches for six models")
-        return save_figure_as(ax, out / "models.png")
 
 
 # -- the paper's problems -------------------------------------------------------------------------------------------

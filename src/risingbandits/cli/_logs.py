@@ -45,10 +45,7 @@ _MOST_NOTES = 10
 
 Recorded = Annotated[
     Path,
-    typer.Argument(
-        help="CSV file of learning curves, or logs (see logs import --help).",
-        autocompletion=options.complete_file(".csv", ".json", ".jsonl", ".db", ".parquet"),
-    ),
+    typer.Argument(help="CSV file of learning curves, or logs (see logs import --help)."),
 ]
 
 commands = typer.Typer(help="Use runs you already have: import, check and replay their curves.", no_args_is_help=True)

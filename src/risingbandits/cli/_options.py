@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-import os
 import re
 import shlex
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Container
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -21,16 +20,7 @@ if TYPE_CHECKING:
 
 Complete = Callable[[str], list[str]]
 
-# -- completion: everything is looked up when it is asked for, so that commands start as quickly as without -----------
-
-
-def complete_words(*words: str) -> Complete:
-    """One of some words.
-
-    >>> complete_words("local", "ray")("r")
-    ['ray']
-    """
-    return lambda incomplete: [word for word in words if word.startswith(incomplete)]
+# -- completion: names are looked up when they are asked for; shells complete files by themselves ---------------------
 
 
 def _complete_names(package: str, function: str) -> Complete:
@@ -59,26 +49,6 @@ def complete_policies(incomplete: str) -> list[str]:
     return [f"{before}{comma}{blank}{name}" for name in complete_policy(last.strip()) if name not in named]
 
 
-def complete_file(*endings: str) -> Complete:
-    """A file with one of these endings, or a folder on the way to one, as far as it is written."""
-
-    def complete(incomplete: str) -> list[str]:
-        folder, _ = os.path.split(incomplete)
-        try:
-            found = sorted(os.scandir(folder or "."), key=lambda entry: entry.name)
-            paths = [os.path.join(folder, each.name) + (os.sep if each.is_dir() else "") for each in found]
-        except OSError:
-            return []
-        return [path for path in paths if path.startswith(incomplete) and _offered(path, folder, endings)]
-
-    return complete
-
-
-def _offered(path: str, folder: str, endings: Iterable[str]) -> bool:
-    name = path.removeprefix(folder).lstrip(os.sep)
-    return not name.startswith(".") and name.endswith((os.sep, *endings))
-
-
 # -- options and arguments --------------------------------------------------------------------------------------------
 
 Runs = Annotated[int, typer.Option(help="Runs of each policy.")]
@@ -104,15 +74,9 @@ Backend = Annotated[
     typer.Option(
         help="local, or ray: on a cluster, that of RAY_ADDRESS if it is set. The result does not depend on it.",
         metavar="NAME",
-        autocompletion=complete_words("local", "ray"),
     ),
 ]
-Store = Annotated[
-    str,
-    typer.Argument(
-        help="Store of a run: a file such as plan.db, or postgresql://...", autocompletion=complete_file(".db")
-    ),
-]
+Store = Annotated[str, typer.Argument(help="Store of a run: a file such as plan.db, or postgresql://...")]
 Metric = Annotated[str | None, typer.Option(help="Metric to read, if logs have several.")]
 Direction = Annotated[
     str | None,

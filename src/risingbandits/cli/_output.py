@@ -7,7 +7,7 @@ nothing else goes to standard output: bars, warnings and errors are on standard 
 from __future__ import annotations
 
 import sys
-from typing import IO, TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -22,11 +22,10 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON document inst
 
 
 class Output:
-    """Prints at once for people, to ``file`` if given; for programs, prints one document at the end of ``with``."""
+    """Prints at once for people; for programs, prints one document at the end of ``with``."""
 
-    def __init__(self, as_json: bool = False, file: IO[str] | None = None, width: int | None = None) -> None:
+    def __init__(self, as_json: bool = False) -> None:
         self.as_json = as_json
-        self._file, self._width = file, width
         self._facts: dict[str, Any] = {}
         self._whole: Any = None
 
@@ -47,15 +46,14 @@ class Output:
         from rich.console import Console
 
         # As wide as the terminal, or as wide as it needs to be where there is none.
-        width = self._width or (None if sys.stdout.isatty() else 160)
-        console = Console(file=self._file, width=width, force_terminal=self._file is not None or None)
+        console = Console(width=None if sys.stdout.isatty() else 160)
         for table in tables:
             console.print(table)
 
     def say(self, sentence: str, **facts: Any) -> None:
         """A sentence, and what it says as parts of the document."""
         if not self.as_json:
-            typer.echo(printable(sentence), self._file)
+            typer.echo(printable(sentence))
         self._facts.update(facts)
 
     def add(self, **facts: Any) -> None:

@@ -41,10 +41,7 @@ def prior() -> None:
 def show(
     sources: Annotated[
         list[str],
-        typer.Argument(
-            help="Stores, logs, tables, folders of these, patterns, postgresql://...",
-            autocompletion=options.complete_file(".db", ".csv"),
-        ),
+        typer.Argument(help="Stores, logs, tables, folders of these, patterns, postgresql://..."),
     ],
     plan: Annotated[Path | None, typer.Option(help="Ask about the arms of this plan; default: all arms.")] = None,
     arms: Annotated[str | None, typer.Option(help="Ask about these arms, separated by commas.")] = None,

@@ -6,7 +6,7 @@ import math
 import os
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -22,8 +22,6 @@ from risingbandits.cli._store import say_standing
 if TYPE_CHECKING:
     from risingbandits._core.tables import TextTable
     from risingbandits.allocation import Allocator
-    from risingbandits.allocation._ledger import Ledger
-    from risingbandits.allocation.budget import Budget
     from risingbandits.allocation.commands._plan_check import Checked
     from risingbandits.allocation.commands._plan_file import Plan
 
@@ -53,9 +51,7 @@ commands = typer.Typer()
 def run(
     plan: Annotated[
         Path,
-        typer.Argument(
-            help="TOML file with arms as commands and a budget.", autocompletion=options.complete_file(".toml")
-        ),
+        typer.Argument(help="TOML file with arms as commands and a budget."),
     ],
     jobs: Annotated[
         int | None,
@@ -73,13 +69,7 @@ def run(
     ] = None,
     store: Annotated[
         str | None,
-        typer.Option(
-            help="Use this store instead: a file, or postgresql://...", autocompletion=options.complete_file(".db")
-        ),
-    ] = None,
-    budget: Annotated[
-        float | None,
-        typer.Option(help="Total budget instead of the plan's, in the same unit; later runs keep it."),
+        typer.Option(help="Use this store instead: a file, or postgresql://..."),
     ] = None,
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Start over; the store of an earlier run is kept under another name.")
@@ -97,7 +87,7 @@ def run(
     began = time.monotonic()
     seconds = _seconds(time_left)
     from risingbandits._core.errors import hide_password
-    from risingbandits.allocation.arms._display import lines_or_table
+    from risingbandits.allocation.arms._display import Lines, table_or, warnings_in
     from risingbandits.allocation.arms._driver import GRACE, Driver
     from risingbandits.allocation.arms._slots import Places
     from risingbandits.allocation.commands._command import added_command
@@ -112,12 +102,11 @@ def run(
     jobs = chosen.jobs if jobs is None else Places(chosen.slots).jobs(jobs)
     if backend == "ray" and chosen.slots:
         raise RisingBanditsError("slots are for this machine; on a cluster give --resources, such as CPU=1,GPU=0.5.")
-    wanted = None if budget is None else options.parse_budget(chosen.budget.unit, budget)
     if fresh or check:
         if fresh:
             check_fresh(chosen)
         with _named(chosen, fresh):  # before the earlier run makes way for one that cannot be
-            found = check_plan(chosen, fresh, wanted)
+            found = check_plan(chosen, fresh)
         if check:
             _say_checked(chosen, found, Output(as_json))
             return
@@ -126,10 +115,14 @@ def run(
         output.say(f"The earlier run is now in {aside}", earlier_run=aside)
     _say_direction(chosen, output)
     margin = min(_MARGIN, _SHARE * seconds)
-    with output, running(chosen), plan_allocator(chosen, wanted) as allocator:
+    with output, running(chosen), plan_allocator(chosen) as allocator:
         if allocator.taken_over:
             output.say(f"Changed: {allocator.taken_over}", taken_over=allocator.taken_over)
-        with _plan_arms(chosen, allocator, backend, resources) as arms, lines_or_table(allocator) as display:
+        with (
+            _plan_arms(chosen, allocator, backend, resources) as arms,
+            table_or(Lines(allocator), allocator) as display,
+            warnings_in(display),
+        ):
             driver = Driver(
                 *(allocator, arms, jobs, display),
                 patient=True,
@@ -158,7 +151,11 @@ def run(
         if entry is not None:
             output.say(f"Remembered: {entry}", remembered=entry)
         failed = ledger.finished and all(arm.retired is not None for arm in ledger.arms)
-        if failed and (hint := _retry_hint(ledger, chosen)):
+        if failed and any(arm.gave_up for arm in ledger.arms):
+            hint = (
+                f"The store remembers failures: once their cause is fixed, retries = {ledger.settings.retries + 3} in "
+                f"{plan} lets the arms be tried again."
+            )
             output.say(hint, hint=hint)
     limited = time_left is not None or seconds < math.inf
     code = 0 if received is None or limited else 128 + received
@@ -199,16 +196,6 @@ def _say_direction(plan: Plan, output: Output) -> None:
         output.say(plan.inferred, direction=plan.settings["direction"])
 
 
-def _retry_hint(ledger: Ledger, plan: Plan) -> str:
-    """How arms that failed too often can be tried again, which the store would refuse; empty if none did."""
-    if not any(arm.gave_up for arm in ledger.arms):
-        return ""
-    return (
-        f"The store remembers failures: once their cause is fixed, retries = {ledger.settings.retries + 3} in "
-        f"{plan.path} lets the arms be tried again."
-    )
-
-
 @contextmanager
 def _plan_arms(plan: Plan, allocator: Allocator, backend: str, resources: str | None) -> Iterator[Mapping[str, Any]]:
     """The commands of a plan as arms, on this machine or on a cluster."""
@@ -227,24 +214,22 @@ def _plan_arms(plan: Plan, allocator: Allocator, backend: str, resources: str | 
         yield arms
 
 
-def plan_allocator(plan: Plan, budget: Budget | None = None) -> Allocator:
-    """The allocator of a plan: a new one, or the one in its store; ``budget`` is another than the plan's."""
+def plan_allocator(plan: Plan) -> Allocator:
+    """The allocator of a plan: a new one, or the one in its store."""
     from risingbandits.allocation import Allocator
     from risingbandits.allocation.commands._plan_check import check_commands
     from risingbandits.allocation.settings import as_arguments
 
     Path(plan.folder).parent.mkdir(parents=True, exist_ok=True)
     with _named(plan):
-        names = [arm.name for arm in plan.arms]
-        with ExitStack() as stack:
-            settings = as_arguments({"lease": plan.lease, **plan.settings})
-            allocator = Allocator(names, plan.budget, store=plan.store, **settings)
-            stack.enter_context(allocator)
+        settings = as_arguments({"lease": plan.lease, **plan.settings})
+        allocator = Allocator([arm.name for arm in plan.arms], plan.budget, store=plan.store, **settings)
+        try:
             check_commands(allocator.ledger, plan)
-            if budget is not None and (said := allocator.extend(budget=budget)):
-                allocator.taken_over += f"{', ' if allocator.taken_over else ''}{said}"
-            stack.pop_all()
-            return allocator
+        except RisingBanditsError:
+            allocator.close()
+            raise
+        return allocator
 
 
 @contextmanager

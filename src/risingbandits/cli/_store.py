@@ -44,7 +44,6 @@ risingbandits store tell run.db ID --reward 0.7
 
 All print JSON. ask ends with code 1 when no pull follows, and with code 3 when no arm is available now.
 """
-_LOOK = 0.5  # seconds between looks at a store that is followed
 _ENDED, _NONE_AVAILABLE = 1, 3  # exit codes
 
 commands = typer.Typer()
@@ -62,69 +61,30 @@ of_store = typer.Typer(
 def status(
     store: Store,
     events: Annotated[bool, typer.Option("--events", help="List what happened, one line each, oldest first.")] = False,
-    follow: Annotated[bool, typer.Option("--follow", help="Keep showing it until the run has ended.")] = False,
     live: Annotated[bool, typer.Option("--live", help="Show a page that follows the run in the browser.")] = False,
     as_json: Json = False,
 ) -> None:
     """Show where a run stands, its events, or a live page."""
-    if (live and (events or follow)) or (as_json and (live or follow)):
-        raise RisingBanditsError("live cannot be combined with other options, nor follow with json.")
+    if live and (events or as_json):
+        raise RisingBanditsError("live cannot be combined with events or json.")
     from risingbandits.allocation.stores.reader import open_reader
 
-    try:
-        if live:
-            from risingbandits.reports.live._server import serve
+    if live:
+        from risingbandits.reports.live._server import serve
 
+        try:
             serve(store, ready=lambda address: typer.echo(f"Live at {address} (Ctrl-C to stop)"))
-            return
-        with open_reader(store) as reader:
-            if follow and not events:
-                _follow(reader)
-                return
-            with Output(as_json) as output:
-                if as_json and events:
-                    output.whole([event._asdict() for event in reader.events()])
-                elif events:
-                    for event in _events(reader, follow):
-                        output.say(_line(event))
-                else:
-                    _say_status(reader, output)
-    except KeyboardInterrupt:
-        if not (live or follow):
-            raise
-        typer.echo("Stopped watching; the run goes on.", err=True)
-
-
-def _follow(reader: StoreReader) -> None:
-    """Show the status anew whenever something has changed, until the run has ended."""
-    from io import StringIO
-
-    from rich.console import Console
-    from rich.live import Live
-    from rich.text import Text
-
-    console, seen = Console(), -1
-    with Live(console=console, auto_refresh=False, vertical_overflow="visible") as live:
-        while True:
-            if reader.last_id() != seen or reader.ledger().in_flight:
-                seen, picture = reader.last_id(), StringIO()
-                _say_status(reader, Output(file=picture, width=console.width))
-                live.update(Text.from_ansi(picture.getvalue()), refresh=True)
-            if reader.ledger().finished:
-                return
-            time.sleep(_LOOK)
-
-
-def _events(reader: StoreReader, follow: bool) -> Iterator[Event]:
-    """All events; to follow, also those to come, until the run has ended."""
-    last = 0
-    while True:
-        for event in reader.events(last):
-            last = event.id
-            yield event
-        if not follow or (reader.ledger().finished and reader.last_id() == last):
-            return
-        time.sleep(_LOOK)
+        except KeyboardInterrupt:
+            typer.echo("Stopped watching; the run goes on.", err=True)
+        return
+    with open_reader(store) as reader, Output(as_json) as output:
+        if as_json and events:
+            output.whole([event._asdict() for event in reader.events()])
+        elif events:
+            for event in reader.events():
+                output.say(_line(event))
+        else:
+            _say_status(reader, output)
 
 
 def _say_status(reader: StoreReader, output: Output) -> None:
@@ -179,10 +139,7 @@ def _line(event: Event) -> str:
 
 @commands.command(epilog=_REPORT_EPILOG)
 def report(
-    source: Annotated[
-        str,
-        typer.Argument(help="Store of a run, or folder of a study.", autocompletion=options.complete_file(".db")),
-    ],
+    source: Annotated[str, typer.Argument(help="Store of a run, or folder of a study.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="The HTML file to write.")] = Path("report.html"),
 ) -> None:
     """Write one page with pictures and tables of a run or study."""

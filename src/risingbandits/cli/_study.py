@@ -47,8 +47,7 @@ def simulate(
     curves: Annotated[
         Path | None,
         typer.Option(
-            help="Learning curves instead: logs, or a CSV file with a named column per arm and a row per pull.",
-            autocompletion=options.complete_file(".csv"),
+            help="Learning curves instead: logs, or a CSV file with a named column per arm and a row per pull."
         ),
     ] = None,
     metric: options.Metric = None,

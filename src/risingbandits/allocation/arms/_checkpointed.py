@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from risingbandits._core.errors import RisingBanditsError, check_finite, check_positive_int
+from risingbandits._core.errors import RisingBanditsError
 from risingbandits.allocation.arms._checkpoints import (
     Checkpoints,
     Holds,
@@ -38,17 +38,13 @@ class Checkpointed:
 
     Parameters
     ----------
-    name : str
-        Name of the arm, after which its folder is named.
     arm : Arm or function
         The learner as an object, a function of the pull, which has no state, or (a class or a function without
         arguments) what makes the learner. Only what was made can be made again when it is lost.
     folder : path, optional
         Where checkpoints are kept, in a folder for each arm; None keeps none.
-    every : int, optional
-        Pulls between checkpoints; None: only by time, and when `keep` is called.
-    seconds : float, optional
-        Longest time between two checkpoints, in seconds.
+    every : int
+        Pulls between checkpoints.
     trained : int
         Pulls that the learner has already had.
     flush : bool
@@ -77,8 +73,7 @@ class Checkpointed:
         name: str,
         arm: Any,
         folder: Path | None = None,
-        every: int | None = 1,
-        seconds: float | None = None,
+        every: int = 1,
         trained: int = 0,
         flush: bool = False,
         timed: bool = False,
@@ -88,16 +83,13 @@ class Checkpointed:
         holds: Holds | None = None,
     ) -> None:
         self.name, self.given, self.direction, self.holds = name, arm, direction, holds
-        self.every = None if every is None else check_positive_int("checkpoint_every", every)
-        self.seconds = None if seconds is None else check_finite("checkpoint_seconds", seconds, minimum=0.0)
-        self.trained = check_positive_int("trained", trained, minimum=0)
-        self.flush, self.timed, self.store = flush, timed, store
+        self.every, self.trained, self.flush, self.timed, self.store = every, trained, flush, timed, store
         self.held: Name | None = None  # whose state the learner in memory has; None if that is not known
         self._files = None if folder is None else Checkpoints(Path(folder), name, flush, store)
         self._there: set[Name] | None = None  # checkpoints that this process knows of; None before the first look
         self._counted: Name | None = None  # the last pull that was told from here and counts
         self._saved: Saved | None = None  # the checkpoint of the last pull that was made here, if it left one
-        self._kept_pulls, self._kept_time = self.trained, time.monotonic()
+        self._kept_pulls = trained  # of the last checkpoint
         self._lock = threading.Lock()  # a pull that was given up may still be at work when the next one comes
         self._make: Callable[[], Any] | None = arm if (makes_arm(arm) if make is None else make) else None
         self._arm: Any = None
@@ -145,7 +137,8 @@ class Checkpointed:
                 else:
                     made = self._made_by(self._at(pull), pull)
                 outcome = made if isinstance(made, Outcome) else Outcome(made)
-                if self._keeps_itself or outcome.reward is None or not (again or self._due()):
+                due = self.held is not None and self.held.n - self._kept_pulls >= self.every
+                if self._keeps_itself or outcome.reward is None or not (again or due):
                     return made
                 proof = self._save(Name(pull.n, pull.id))
                 self._saved = Saved(pull.n, pull.id, outcome.reward, proof) if proof else None
@@ -259,10 +252,6 @@ class Checkpointed:
             self._take_new()
         return self._keeps_itself or self._can_be_saved
 
-    def _due(self) -> bool:
-        by_count = self.every is not None and (self.held.n if self.held else 0) - self._kept_pulls >= self.every
-        return by_count or (self.seconds is not None and time.monotonic() - self._kept_time >= self.seconds)
-
     # -- the state to start from --------------------------------------------------------------------------------
 
     def _at(self, pull: Pull) -> Any:
@@ -338,7 +327,7 @@ class Checkpointed:
         self._failure = ""
         seconds = time.perf_counter() - began
         try:
-            self._check_direction(arm)
+            check_direction(self.name, arm, self.direction)
         except RisingBanditsError as error:  # its first result has named the metric; it is not to blame
             raise CannotGoOn(str(error)) from None
         if isinstance(answer, Outcome) and answer.reward is None:  # nothing was left to do in this pull
@@ -361,7 +350,7 @@ class Checkpointed:
         if self._there is None:
             self._there = set()
         self._there.add(name)
-        self._kept_pulls, self._kept_time = name.n, time.monotonic()
+        self._kept_pulls = name.n
         return proof
 
     def _load(self, name: Name) -> None:
@@ -370,12 +359,8 @@ class Checkpointed:
         self._arm.load(self._files.at(*name))
         self.held, self._kept_pulls = name, name.n
 
-    def _check_direction(self, arm: Any) -> None:
-        if self.direction is not None:
-            check_direction(self.name, arm, self.direction)
-
     def _take(self, arm: Any) -> None:
-        self._check_direction(arm)
+        check_direction(self.name, arm, self.direction)
         self._arm = as_arm(arm)
         self._can_be_saved = all(callable(getattr(arm, verb, None)) for verb in ("save", "load"))
         self._finds_its_step = bool(getattr(self._arm, "restores_itself", False))

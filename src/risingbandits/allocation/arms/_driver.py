@@ -14,7 +14,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from functools import cached_property
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from risingbandits._core.errors import RisingBanditsError, check_finite, shown
 from risingbandits.allocation.arms._checkpointed import Checkpointed
 from risingbandits.allocation.arms._checkpoints import Name
-from risingbandits.allocation.arms._display import progress_bar
+from risingbandits.allocation.arms._display import Display, table_or
 from risingbandits.allocation.arms._economy import Economy
 from risingbandits.allocation.arms._pace import Pace
 from risingbandits.allocation.arms._slots import Places, Slots
@@ -33,8 +33,6 @@ from risingbandits.allocation.stores.base import PATIENCE, StoreBusy, StoreUnrea
 
 if TYPE_CHECKING:
     from risingbandits.allocation.allocator import Allocator
-    from risingbandits.allocation.arms._display import Display
-    from risingbandits.allocation.arms._economy import Economy
 
 log = logging.getLogger("risingbandits")
 
@@ -65,14 +63,6 @@ class Driver:
 
     Parameters
     ----------
-    allocator : Allocator
-        Whose budget is spent.
-    arms : mapping of names to arms
-        What is pulled; see `Arm`.
-    jobs : int or None
-        Pulls at a time; None: as many as there are places.
-    display : Display
-        Shows what happens.
     patient : bool
         Wait if all arms are masked; otherwise that is an error.
     until : float
@@ -240,7 +230,8 @@ class Driver:
             self._end_all()
         if time.monotonic() >= self._end_at:
             self._end_at = time.monotonic() + self._grace
-            self._stop_all() if not self._ended else self._give_back(list(self.running.values()))
+            left = list(self.running.values())
+            self._stop(left) if not self._ended else self._give_back(left)
             self._ended = True
 
     def _finish(self, ended: _Ended) -> None:
@@ -312,17 +303,18 @@ class Driver:
 
     def _tell(self, pull: Pull, outcome: Outcome) -> bool:
         """Tell an outcome, with more patience than for anything else, because the pull would have to be repeated."""
-        for tries in range(_TELLS, 0, -1):
+        tries = 1
+        while True:
             try:
                 return self.allocator.tell(pull, *outcome)
             except RisingBanditsError as error:
-                if tries > 1 and isinstance(error, StoreBusy | StoreUnreachable):
+                if tries < _TELLS and isinstance(error, StoreBusy | StoreUnreachable):
                     self.display.say(f"Waiting to tell the reward of {pull.arm}: {error}")
+                    tries += 1
                     continue
                 with suppress(RisingBanditsError):  # this process may go on, and would wait for it until its lease ends
                     self.allocator.release(pull, f"could not be told: {error}")
                 raise
-        raise AssertionError  # the last try has returned or raised
 
     # -- leases -------------------------------------------------------------------------------------------------
 
@@ -341,8 +333,7 @@ class Driver:
                         continue
                     with self._stopping:
                         if not ours and pull.id in self.running:  # another worker has it now: at once
-                            self._stop(pull)
-                            self._stop(pull)
+                            self._stop([pull, pull])
 
         thread = threading.Thread(target=renew, name="risingbandits-leases", daemon=True)
         thread.start()
@@ -370,21 +361,17 @@ class Driver:
     def _end_all(self) -> None:
         """End running pulls; those that cannot be ended are given back now, those that do not end later."""
         self._ending = True
-        self._stop_all()
+        self._stop(list(self.running.values()))
         self._end_at = time.monotonic() + self._grace
         self._give_back([pull for pull in self.running.values() if self.arms[pull.arm].stop is None])
 
-    def _stop(self, pull: Pull) -> None:
-        stop = self.arms[pull.arm].stop
-        if stop is not None:
+    def _stop(self, pulls: list[Pull]) -> None:
+        for pull in pulls:
             try:
-                stop()
+                if (stop := self.arms[pull.arm].stop) is not None:
+                    stop()
             except Exception as error:  # of a learner's own
                 log.warning("%s could not be stopped: %s", pull.arm, error)
-
-    def _stop_all(self) -> None:
-        for pull in list(self.running.values()):
-            self._stop(pull)
 
     def _give_back(self, pulls: list[Pull]) -> None:
         """Stop waiting for pulls; their results will not be told."""
@@ -395,9 +382,9 @@ class Driver:
 
     def _abandon(self) -> None:
         """After an error, no pull goes on without the driver. Those that cannot be given back are reclaimed later."""
-        for _ in range(2):
-            self._stop_all()
-        for pull in list(self.running.values()):
+        left = list(self.running.values())
+        self._stop([*left, *left])
+        for pull in left:
             with suppress(Exception):
                 self.allocator.release(pull, "stopped by an error")
 
@@ -449,7 +436,7 @@ def run_arms(
         same = before is not None and before.given is arm
         ready[name] = before if before is not None and same else Checkpointed.of(name, arm, allocator)
     allocator.checkpointed.update(ready)
-    with progress_bar(allocator, progress) as display:
+    with table_or(Display(), allocator) if progress else nullcontext(Display()) as display:
         driver = Driver(allocator, ready, jobs, display, slots=slots, find=allocator.find_arm)
         if keep is not None:
             folder = getattr(arms, "folder", None) or allocator.store.directory

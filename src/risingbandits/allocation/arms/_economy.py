@@ -1,10 +1,9 @@
-"""Limits on checkpoints: the arm with the least probability to be the best gives up its checkpoints first.
+"""A limit on checkpoints: the arm with the least probability to be the best gives up its checkpoints first.
 
-Giving one up changes no decision of the run: a learner without a checkpoint is trained again when it is pulled, which
-takes the time of its pulls so far, and then continues as usual. Which one is given up follows from the events alone, so
-a resumed run decides the same. The checkpoints of arms in flight, of the recommended arm, and of learners that cannot
-be made again are never given up. A checkpoint is renamed before it is removed, so a process that dies leaves a whole
-checkpoint or none.
+Giving one up changes no decision of the run: a learner without a checkpoint is trained again when it is pulled. Which
+one is given up follows from the events alone, so a resumed run decides the same. The checkpoints of arms in flight, of
+the recommended arm, and of learners that cannot be made again are never given up. A checkpoint is renamed before it is
+removed, so a process that dies leaves a whole checkpoint or none.
 """
 
 from __future__ import annotations
@@ -55,10 +54,7 @@ def who_gives_up_first(ledger: Ledger, names: Iterable[str]) -> list[str]:
 
 
 class Economy:
-    """Keeps the checkpoints of a run within bounds: at most ``keep`` arms have some.
-
-    Arms in flight and the recommended arm always have theirs.
-    """
+    """Lets at most ``keep`` arms have checkpoints, besides those that always keep theirs."""
 
     def __init__(
         self, allocator: Allocator, folder: Path | None, arms: Mapping[str, Checkpointed], keep: int, jobs: int
@@ -67,7 +63,6 @@ class Economy:
         if folder is None:
             raise RisingBanditsError("keep needs a store that is a file, as checkpoints are kept beside it, got none.")
         self.allocator, self.folder, self.arms = allocator, Path(folder), arms
-        self.given_up = 0
         self._complained = False
 
     def tidy(self) -> None:
@@ -80,12 +75,15 @@ class Economy:
                 log.warning("checkpoints could not be given up: %s; the run goes on.", error)
 
     def _tidy(self) -> None:
-        there = self._there()
+        finish_giving_up(self.folder)
+        ledger = self.allocator.ledger
+        every = {name: Checkpoints(self.folder, name) for name in ledger.by_name}
+        there = {name: files for name, files in every.items() if files.are_there()}
         if len(there) <= self.most_arms:
             return
-        ledger = self.allocator.ledger
         best = ledger.recommend()
-        order = who_gives_up_first(ledger, [name for name in there if name != best and self._can_be_made(name)])
+        can_be_made = {name for name, arm in self.arms.items() if arm.can_be_made_again}
+        order = who_gives_up_first(ledger, [name for name in there if name != best and name in can_be_made])
 
         def rename(now: Ledger) -> list[str]:
             given_up = []
@@ -103,13 +101,3 @@ class Economy:
             pulls = len(ledger.arm(name).rewards)
             log.info("%s has given up its checkpoint; if it is resumed, %d pulls are made again", name, pulls)
             self.arms[name].look_again()
-        self.given_up += len(given_up)
-
-    def _there(self) -> dict[str, Checkpoints]:
-        """The arms that have checkpoints."""
-        finish_giving_up(self.folder)
-        every = {name: Checkpoints(self.folder, name) for name in self.allocator.ledger.by_name}
-        return {name: files for name, files in every.items() if files.are_there()}
-
-    def _can_be_made(self, name: str) -> bool:
-        return name in self.arms and self.arms[name].can_be_made_again

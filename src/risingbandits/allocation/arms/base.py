@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 import re
-from collections.abc import Callable, Collection, Generator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from types import GeneratorType
 from typing import Any, NamedTuple, Protocol, runtime_checkable
@@ -51,25 +51,13 @@ class Arm(Protocol):
 
 
 class _FunctionArm:
-    """A function of the pull as an arm; it has no state."""
+    """A function of the pull as an arm."""
 
-    restores_itself = True
-
-    def __init__(self, function: Callable[[Pull], float | Outcome]) -> None:
-        self.function = function
+    def __init__(self, function: Callable[[Pull], float | Outcome], has_state: bool) -> None:
+        self.function, self.restores_itself = function, not has_state
 
     def pull(self, pull: Pull) -> float | Outcome:
         return self.function(pull)
-
-
-class _GeneratorArm:
-    """A generator as an arm: each value that it yields is the reward of a pull, and its end that of the arm."""
-
-    def __init__(self, generator: Generator[float | Outcome, None, Any]) -> None:
-        self.generator = generator
-
-    def pull(self, pull: Pull) -> float | Outcome:
-        return next(self.generator, Outcome(finished=True))
 
 
 def makes_arm(thing: Any) -> bool:
@@ -88,18 +76,16 @@ def makes_arm(thing: Any) -> bool:
     if isinstance(thing, Arm) or not callable(thing):
         return False
     try:
-        parameters = inspect.signature(thing).parameters
-        inspect.signature(thing).bind()
-    except TypeError:  # it needs arguments: one that takes a pull is a function of it
-        return not _takes_one(thing)
+        first = next(iter(inspect.signature(thing).parameters), "")
     except ValueError:  # a function that is not written in Python
         return False
-    return next(iter(parameters), "") != "pull"
+    # One that needs arguments and can take a pull is a function of it.
+    return first != "pull" if _takes(thing) else not _takes(thing, None)
 
 
-def _takes_one(thing: Any) -> bool:
+def _takes(thing: Any, *arguments: Any) -> bool:
     try:
-        inspect.signature(thing).bind(None)
+        inspect.signature(thing).bind(*arguments)
     except TypeError:
         return False
     return True
@@ -116,10 +102,10 @@ def as_arm(thing: Any) -> Arm:
     """
     if isinstance(thing, Arm) and not isinstance(thing, type):
         return thing
-    if isinstance(thing, GeneratorType):
-        return _GeneratorArm(thing)
+    if isinstance(thing, GeneratorType):  # each value is the reward of a pull
+        return _FunctionArm(lambda pull: next(thing, Outcome(finished=True)), has_state=True)
     if callable(thing):
-        return _FunctionArm(thing)
+        return _FunctionArm(thing, has_state=False)
     wrapped = ": give PartialFitArm or WarmStartArm a model of scikit-learn" if hasattr(thing, "fit") else ""
     raise RisingBanditsError(
         "an arm must have a method pull(pull), or be a function of the pull or a generator of rewards (a function "
@@ -137,15 +123,15 @@ def direction_of_arms(arms: Any) -> str:
     return next((way for way in said if isinstance(way, str)), "maximize")
 
 
-def check_direction(name: str, arm: Any, direction: str) -> None:
-    """Raise an error for an arm that says the opposite of ``direction``, its allocator's.
+def check_direction(name: str, arm: Any, direction: str | None) -> None:
+    """Raise an error for an arm that says the opposite of ``direction``, its allocator's if there is one.
 
     A class says nothing: what it makes may say otherwise.
     """
     said = getattr(arm, "direction", None)
-    if isinstance(arm, type) or not isinstance(said, str) or said == direction:
+    if isinstance(arm, type) or not isinstance(said, str) or direction in (None, said):
         return
-    lower, mode = direction == "minimize", direction[:3]
+    lower, mode = direction == "minimize", str(direction)[:3]
     raise RisingBanditsError(
         f"direction must be that of all arms, got {direction!r}, but arm {name!r} has {said!r}: if "
         f'{"lower" if lower else "higher"} is better, make the arm with direction="{direction}" (mode="{mode}" or '

@@ -20,8 +20,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
-from risingbandits._core.errors import RisingBanditsError, check_choice, shown
-from risingbandits.allocation.arms._checkpointed import Checkpointed
+from risingbandits._core.errors import RisingBanditsError, check_choice, check_positive_int, shown
 from risingbandits.allocation.arms._checkpoints import Name
 from risingbandits.allocation.arms.base import Outcome, as_arm, makes_arm
 from risingbandits.allocation.cluster._placement import Placed, Resources, room, who_must_go
@@ -70,15 +69,13 @@ class RemoteArms(Mapping[str, "RemoteArm"], ABC):
         self,
         arms: Mapping[str, Callable[[], Any]],
         folder: str | Path | None,
-        checkpoint_every: int | None,
-        checkpoint_seconds: float | None,
+        checkpoint_every: int,
     ) -> None:
         if not isinstance(arms, Mapping) or not arms or not all(callable(make) for make in arms.values()):
             raise RisingBanditsError(f"arms must map names to functions that make learners, got {shown(arms)}.")
-        Checkpointed("", list, None, checkpoint_every, checkpoint_seconds)  # checks both
         self._make = dict(arms)
         self.folder = None if folder is None else Path(folder).absolute()
-        self._settings: dict[str, Any] = {"every": checkpoint_every, "seconds": checkpoint_seconds}
+        self._settings: dict[str, Any] = {"every": check_positive_int("checkpoint_every", checkpoint_every)}
         self._allocator: Allocator | None = None
         self._trained: dict[str, int] = {}
         self._stopped: set[str] = set()  # arms whose pulls are to end

@@ -40,7 +40,7 @@ class ProcessArms(RemoteArms):
         The largest number of live processes; the number of processors by default. If there are more arms, the one that
         has been idle longest makes a checkpoint and leaves. A new process takes about a second to start, more with
         large libraries.
-    checkpoint_every, checkpoint_seconds
+    checkpoint_every : int
         As for `RayArms`.
 
     Examples
@@ -63,10 +63,9 @@ class ProcessArms(RemoteArms):
         folder: str | Path | None = None,
         *,
         processes: int | None = None,
-        checkpoint_every: int | None = 1,
-        checkpoint_seconds: float | None = None,
+        checkpoint_every: int = 1,
     ) -> None:
-        super().__init__(arms, folder, checkpoint_every, checkpoint_seconds)
+        super().__init__(arms, folder, checkpoint_every)
         self._processes = os.cpu_count() or 1 if processes is None else check_positive_int("processes", processes)
         _cloudpickle()
 

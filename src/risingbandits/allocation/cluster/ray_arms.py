@@ -49,11 +49,9 @@ class RayArms(RemoteArms):
         "fast-disk": 1}``.
     arm_resources : mapping of names to resources, optional
         For arms that need something else.
-    checkpoint_every : int or None
+    checkpoint_every : int
         Pulls between checkpoints. With more than 1, the pulls since the last checkpoint are repeated, without being
-        told, when a learner is lost. None: by time only, and when the learner has to make room.
-    checkpoint_seconds : float, optional
-        Longest time between two checkpoints, in seconds; they are made at the end of a pull.
+        told, when a learner is lost; one that has to make room is saved first.
     slots : int, optional
         The largest number of processes, placed by Ray, which may have to wait for a node: for clusters that grow. By
         default as many as fit on the nodes now, assuming that no other program uses them.
@@ -76,11 +74,10 @@ class RayArms(RemoteArms):
         *,
         resources: Resources | None = None,
         arm_resources: Mapping[str, Resources] | None = None,
-        checkpoint_every: int | None = 1,
-        checkpoint_seconds: float | None = None,
+        checkpoint_every: int = 1,
         slots: int | None = None,
     ) -> None:
-        super().__init__(arms, folder, checkpoint_every, checkpoint_seconds)
+        super().__init__(arms, folder, checkpoint_every)
         import_ray(_PURPOSE)
         given = _checked("resources", {"CPU": 1.0} if resources is None else resources)
         self._needs = dict.fromkeys(arms, given)

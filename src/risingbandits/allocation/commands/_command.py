@@ -57,9 +57,8 @@ def added_command(plan: Plan, name: str) -> Command | None:
 class Command:
     """Runs the command of an arm, once for each pull. What it learns is kept in its files.
 
-    Output goes to ``<logs>/<arm>/<n>-<attempt>.out`` and ``.err``, not through pipes: nothing is lost if this process
-    dies, and nothing blocks if the command prints a lot; see `Output` for how the files stay small. With ``timed`` a
-    pull costs the seconds that it took.
+    Output goes to ``<logs>/<arm>/<n>-<attempt>.out`` and ``.err``, see `Output`. With ``timed`` a pull costs the
+    seconds that it took.
     """
 
     restores_itself = True
@@ -120,13 +119,9 @@ class Command:
         self._stops += 1
         self._signal(signal.SIGTERM if self._stops == 1 else KILL)
 
-    def output(self, pull: Pull) -> Path:
-        """The file for standard output of a pull; standard error goes beside it, to ``.err``."""
-        return self.logs / f"{pull.n}-{pull.attempt or 'again'}.out"
-
     def _run(self, pull: Pull, previous: Path) -> Outcome:
         """Run the command, and find out whose error it was if it fails."""
-        out = self.output(pull)
+        out = self.logs / f"{pull.n}-{pull.attempt or 'again'}.out"
         mark = secrets.token_hex(8)
         began = time.monotonic()
         streams = [Output(path, self.arm.max_output) for path in (out, out.with_suffix(".err"))]
@@ -159,10 +154,7 @@ class Command:
             raise
 
     def _wait(self, process: subprocess.Popen[bytes], streams: Sequence[Output]) -> None:
-        """Wait until the command has ended, and limit its output.
-
-        It is killed when its time is over, and given up if even that does not help.
-        """
+        """Wait until the command has ended; kill it when its time is over or it prints too much."""
         done = threading.Event()
         # It is not reaped before its group is ended, so the number of the group cannot be another's.
         threading.Thread(target=wait_for, args=(process, done), daemon=True).start()
@@ -256,13 +248,10 @@ def _reap(process: subprocess.Popen[bytes]) -> None:
 
 
 def _failure(code: int, errors: Path) -> str:
-    how = f"exit code {code}" if code > 0 else f"ended by {_signal_name(-code)}"
+    try:
+        name = signal.Signals(-code).name
+    except ValueError:
+        name = f"signal {-code}"
+    how = f"exit code {code}" if code > 0 else f"ended by {name}"
     last, _ = last_line(errors)
     return f"{how}{f' ({shown(last, _LONGEST_REASON)})' if last else ''}; output in {errors}."
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"

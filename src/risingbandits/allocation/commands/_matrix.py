@@ -52,10 +52,7 @@ def read_matrix(where: str, table: Any) -> Matrix:
         raise RisingBanditsError(f"{where} must have one list of values or more, such as lr = [0.1, 0.01].")
     product = math.prod(map(len, lists.values()))
     if product > MOST_ARMS:
-        raise RisingBanditsError(
-            f"{where} must have at most {MOST_ARMS:,} combinations, got {product:,}: "
-            f"{' x '.join(str(len(values)) for values in lists.values())}."
-        )
+        raise RisingBanditsError(f"{where} must have at most {MOST_ARMS:,} combinations, got {product:,}.")
     template = _template(f"{where}.name", given["name"], lists) if "name" in given else None
     excluded = _excluded(f"{where}.exclude", given.get("exclude", []), lists)
     arms = []

@@ -54,18 +54,12 @@ class CommandArm:
         return expand(text, {**self.values, **values}, self.strict)
 
     def as_text(self) -> str:
-        """The command as a shell would be given it: with its values of the matrix, and the variables that hold some.
+        """The command as a shell would be given it, with its values of the matrix.
 
-        >>> arm = CommandArm("a", ("learn", "{n}"), Path(), {"LR": "{lr}", "X": "1"}, values={"lr": "0.1"})
-        >>> arm.as_text()
-        "LR=0.1 learn '{n}'"
+        >>> CommandArm("a", ("learn", "{lr}", "{n}"), Path(), {}, values={"lr": "0.1"}).as_text()
+        "learn 0.1 '{n}'"
         """
-        own = {
-            name: text for name, text in self.environment.items() if any(key in self.values for key in names_in(text))
-        }
-        set_before = [f"{name}={shlex.quote(self.filled(text, {}))}" for name, text in own.items()]
-        parts = self.argv({}) if self.values and not self.shell else self.command
-        return " ".join([*set_before, parts if isinstance(parts, str) else shlex.join(parts)])
+        return self.command if isinstance(self.command, str) else shlex.join(self.argv({}))
 
     def texts(self) -> list[str]:
         """Where names in braces may stand."""
@@ -138,9 +132,7 @@ def read_arms(here: str, values: dict[str, Any], folder: Path) -> tuple[CommandA
         where = f"{here}{place}."
         arm = _arm(where, {"name": None} | read_table(where, entry, _ARM), common, folder, matrix.keys)
         _arm_name(f"{where}name", arm.name)
-        own = arm
-        if matrix.keys:
-            own = replace(arm, values=written_values(entry.get("config", {}), matrix.keys))
+        own = replace(arm, values=written_values(entry.get("config", {}), matrix.keys))
         for name in matrix.keys:
             if name not in own.values and any(name in names_in(text) for text in own.texts()):
                 raise RisingBanditsError(
@@ -209,11 +201,7 @@ def _command(where: str, value: Any, shell: bool, lists: tuple[str, ...]) -> tup
         raise RisingBanditsError(
             f"{where} must be a list such as {like}, got a string; shell = true runs strings in a shell."
         )
-    if (
-        not isinstance(value, list)
-        or not value
-        or not all(isinstance(part, str) and "\0" not in part for part in value)
-    ):
+    if not value or not isinstance(value, list) or any(not isinstance(part, str) or "\0" in part for part in value):
         raise RisingBanditsError(f"{where} must be a list of strings such as {like}, got {shown(value)}.")
     for number, part in enumerate(value):
         check_placeholders(f"{where}[{number}]", part, lists)

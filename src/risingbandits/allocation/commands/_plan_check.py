@@ -10,14 +10,13 @@ import os
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from risingbandits._core.errors import RisingBanditsError, hide_password
 from risingbandits._core.platform import locked
-from risingbandits.allocation._growth import Given, as_given, changes_taken_over, quoted, wanted_changes
+from risingbandits.allocation._growth import Given, as_given, changes_taken_over, quoted
 from risingbandits.allocation._ledger import Ledger
 from risingbandits.allocation._snapshot import load_ledger
-from risingbandits.allocation.budget import Budget
 from risingbandits.allocation.commands._plan_file import Plan
 from risingbandits.allocation.events import Event
 from risingbandits.allocation.settings import Settings
@@ -36,52 +35,35 @@ class Checked(NamedTuple):
     said: str  #: what would be taken over into a store that is there
 
 
-def check_plan(plan: Plan, fresh: bool = False, budget: Budget | None = None) -> Checked:
-    """Raise the errors that a run of the plan would: about its policy, budget, store or folders.
-
-    ``budget`` overrides the plan's for this run. Returns what it would be run with.
-    """
-    said = ""
+def check_plan(plan: Plan, fresh: bool = False) -> Checked:
+    """Raise the errors that a run of the plan would: about its policy, budget, store or folders."""
     given = {"arms": [arm.name for arm in plan.arms], "budget": plan.budget, "lease": plan.lease, **plan.settings}
-    settings = bare_settings(given)
-    if fresh:
-        _check_new(plan, with_prior(settings, given), budget)
-    else:
+    settings, said = bare_settings(given), ""
+    kept = None
+    if not fresh:
         with closing(open_store(plan.store, settings.durability, readonly=True)) as store:
             kept = store.settings()
             if kept is None:
                 check_folder_of("", plan.states)
-                _check_new(plan, with_prior(settings, given), budget)
             else:
                 stored = Settings.from_json(kept)
-                said = _check_going_on(plan, as_given(settings, given, stored), stored, store, budget)
+                said = _check_going_on(plan, as_given(settings, given, stored), stored, store)
                 settings = stored
+    if kept is None:
+        # It refuses what the policy cannot do, as too short a horizon.
+        Ledger(Settings.from_json(with_prior(settings, given).to_json()))
+        _check_folder(plan.folder)
     for folder in (plan.states, plan.logs):
         _check_folder(folder)
     return Checked(settings, said)
 
 
-def _check_new(plan: Plan, settings: Settings, budget: Budget | None) -> None:
-    # It refuses what the policy cannot do, as too short a horizon.
-    _grow(Ledger(Settings.from_json(settings.to_json())), budget)
-    _check_folder(plan.folder)
-
-
-def _check_going_on(plan: Plan, given: Given, stored: Settings, store: Store, budget: Budget | None) -> str:
+def _check_going_on(plan: Plan, given: Given, stored: Settings, store: Store) -> str:
     ledger = load_ledger(store, stored)
-    said = _take(ledger, changes_taken_over(store.name, ledger, given))
-    check_commands(ledger, plan)
-    return ", ".join(part for part in (said, _grow(ledger, budget)) if part)
-
-
-def _grow(ledger: Ledger, budget: Budget | None) -> str:
-    return "" if budget is None else _take(ledger, wanted_changes(ledger, {"budget": budget}))
-
-
-def _take(ledger: Ledger, changes: dict[str, Any]) -> str:
-    """Try the changes in a temporary ledger: its policy may refuse them."""
-    if changes:
+    changes = changes_taken_over(store.name, ledger, given)
+    if changes:  # tried in a temporary ledger: its policy may refuse them
         ledger.apply(Event(ledger.last_id + 1, ledger.last_time, "extend", "", text=json.dumps(changes)))
+    check_commands(ledger, plan)
     return str(changes.get("said", ""))
 
 
@@ -104,16 +86,13 @@ def check_commands(ledger: Ledger, plan: Plan) -> None:
 
 def check_fresh(plan: Plan) -> None:
     """Raise the errors that a fresh run would: about a store that cannot be put aside, or that is in use."""
-    check_aside(plan)
-    try:
-        handle = os.open(plan.states / LOCK, os.O_RDWR)
-    except OSError:
-        return  # nobody has run it
-    try:
-        if not locked(handle):
-            raise RisingBanditsError(f"{plan.path} is being run by another process, which must end first.")
-    finally:
-        os.close(handle)
+    if "://" in plan.store:
+        raise RisingBanditsError(
+            f"store must be another one for a fresh run: {hide_password(plan.store)} cannot be put aside."
+        )
+    if (plan.states / LOCK).exists():
+        with running(plan, alone=True):
+            pass
 
 
 @contextmanager
@@ -131,7 +110,6 @@ def running(plan: Plan, alone: bool = False) -> Iterator[None]:
 
 def put_aside(plan: Plan) -> Path | None:
     """Rename the store of a plan and what belongs to it to ``name.1``, ``name.2``, ...; the new name of the store."""
-    check_aside(plan)
     store = Path(plan.store)
     with running(plan, alone=True):
         if not store.exists() and not any(name.startswith(STORE_MARK) for name in os.listdir(plan.states)):
@@ -144,14 +122,6 @@ def put_aside(plan: Plan) -> Path | None:
             if _named(store, part).exists():
                 _named(store, part).rename(_named(store, f".{number}{part}"))
         return _named(store, f".{number}")
-
-
-def check_aside(plan: Plan) -> None:
-    """Raise an error for a store that cannot be renamed."""
-    if "://" in plan.store:
-        raise RisingBanditsError(
-            f"store must be another one for a fresh run: {hide_password(plan.store)} cannot be put aside."
-        )
 
 
 def _named(store: Path, ending: str) -> Path:

@@ -28,9 +28,7 @@ Data = Annotated[
 ]
 Dataset = Annotated[
     str,
-    typer.Option(
-        help="imdb, or digits, which come with scikit-learn.", autocompletion=options.complete_words("imdb", "digits")
-    ),
+    typer.Option(help="imdb, or digits, which come with scikit-learn."),
 ]
 Features = Annotated[int, typer.Option(help="Number of words to use: 1000 (published curves) or 10000 (paper).")]
 Learners = Annotated[
@@ -38,7 +36,6 @@ Learners = Annotated[
     typer.Option(
         help="LR and LR(t) as the published program has them (program: rates 0.003 and beta/sqrt(t)) or as the paper "
         "writes them (paper: beta and beta/t).",
-        autocompletion=options.complete_words("program", "paper"),
     ),
 ]
 Beta = Annotated[float | None, typer.Option(help="beta of the learners; default: 0.1 (program) or 0.003 (paper).")]

@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from risingbandits._core.errors import check_choice, check_positive_int
-from risingbandits.cli import _options as options
 from risingbandits.cli._options import Backend, Jobs, Seed, given_command
 from risingbandits.cli._output import Json, Output
 
@@ -25,9 +24,7 @@ def reproduce(
     context: typer.Context,
     what: Annotated[
         str,
-        typer.Argument(
-            help="15arms, 2arms, lower-bounds, rates or all.", autocompletion=options.complete_words(*_NAMES, "all")
-        ),
+        typer.Argument(help="15arms, 2arms, lower-bounds, rates or all."),
     ] = "all",
     runs: Annotated[int | None, typer.Option(help="Runs of each policy; default: 100, as in the paper.")] = None,
     jobs: Jobs = None,

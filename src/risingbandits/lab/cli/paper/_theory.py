@@ -16,8 +16,6 @@ from risingbandits.cli._output import Json, Output
 if TYPE_CHECKING:
     from risingbandits.problems import RisingBandit
 
-_complete_csv = options.complete_file(".csv")
-
 commands = typer.Typer()
 
 
@@ -27,7 +25,7 @@ def theory(
         str,
         typer.Argument(
             help="Named problem, or a CSV file of learning curves.",
-            autocompletion=lambda incomplete: options.complete_problem(incomplete) + _complete_csv(incomplete),
+            autocompletion=options.complete_problem,
         ),
     ],
     horizon: Annotated[int | None, typer.Option(help="Rounds T; default: the problem's own.")] = None,
