@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 import risingbandits as rb
 from risingbandits import RisingBanditsError, allocation, policies, problems
 from risingbandits.allocation.commands._plan_file import read_plan
+from risingbandits.cli import run
 from risingbandits.lab.related import triggers
 from texts import agree, cases
 
@@ -35,3 +37,23 @@ def test_a_mistake_in_a_plan(given: str, said: str, tmp_path: Path) -> None:
     with pytest.raises(RisingBanditsError) as error:
         read_plan(path)
     agree("plans", given, said, str(error.value).removeprefix(f"{path}, "))
+
+
+@cases("commands")
+def test_a_mistake_in_a_command(
+    given: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One sentence on standard error, nothing on standard output, code 2."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    (tmp_path / "damaged.csv").write_text("small,large\n0.3,0.1\nx,0.3\n")
+    (tmp_path / "short.csv").write_text("small,large\n0.3,0.1\n0.4,0.2\n")
+    if "run.db" in given:
+        with rb.Allocator(["a", "c"], 4, store="run.db") as allocator:
+            allocator.ask()
+    assert run(shlex.split(given)) == 2
+    text = capsys.readouterr()
+    assert text.out == ""
+    assert text.err.startswith("risingbandits: ")
+    assert text.err.count("\n") == 1
+    agree("commands", given, said, text.err.removeprefix("risingbandits: ").replace(f"{tmp_path}/", "").rstrip())

@@ -6,6 +6,7 @@ import math
 
 import pytest
 
+from risingbandits import RisingBanditsError
 from risingbandits.cli._options import parse_duration
 
 TIMES = {
@@ -27,3 +28,9 @@ TIMES = {
 @pytest.mark.parametrize(("text", "seconds"), TIMES.items())
 def test_times(text: str, seconds: float) -> None:
     assert parse_duration("time", text) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "0", "-5", "nan", "inf", "5x", "1h 3", "1:2:3:4", "00:00", "m", "1e400"])
+def test_what_is_no_time(text: str) -> None:
+    with pytest.raises(RisingBanditsError, match=r"^t must be a time > 0 such as 55m"):
+        parse_duration("t", text)

@@ -124,6 +124,7 @@ cli.main()
         assert process.stdout.readline() == "ready\n"
         process.send_signal(signal.SIGINT)
         assert process.stderr.readline() == f"{LOST}\n"
+        time.sleep(1.0)  # it is said inside what loses interrupts
         process.send_signal(signal.SIGINT)
         assert process.communicate(timeout=PATIENCE) == ("", f"{SENTENCE}\n")
     assert process.returncode == 130

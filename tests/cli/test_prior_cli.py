@@ -126,28 +126,6 @@ def test_what_says_little(capsys: pytest.CaptureFixture[str], tmp_path: Path) ->
     )
 
 
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (["may.db", "--plan", "p.toml", "--arms", "a"], "only one of plan and arms may be given"),
-        (["may.db", "--arms", " , "], "arms must be names separated by commas, got ' , '."),
-        (["may.db", "--direction", "up"], "direction must be one of maximize, minimize; got 'up'."),
-        (["none.db"], "none.db does not exist."),
-    ],
-)
-def test_mistakes(
-    capsys: pytest.CaptureFixture[str],
-    folder: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    arguments: list[str],
-    sentence: str,
-) -> None:
-    monkeypatch.chdir(folder)
-    code, out, err = outcome(capsys, "prior", "show", *arguments)
-    assert (code, out) == (2, "")
-    assert sentence in err
-
-
 def test_runs_of_a_plan_that_are_remembered(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     head = 'budget = 40\nobjective = "best-arm"\nprior = "kept"\nremember = "kept"\n'
     arms = "".join(f'[[arms]]\nname = "arm {i}"\ncommand = ["echo", "0.{9 - i}"]\n' for i in (5, 2, 4, 3))

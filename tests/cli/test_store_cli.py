@@ -120,16 +120,6 @@ def test_what_is_no_store(capsys: pytest.CaptureFixture[str], tmp_path: Path, co
     assert os.listdir(tmp_path) == ["notes.db"]
 
 
-def test_refusals(capsys: pytest.CaptureFixture[str], store: Path, tmp_path: Path) -> None:
-    code, _, err = outcome(capsys, "store", "export", store, "-o", tmp_path / "x.txt")
-    assert (code, err) == (2, f"risingbandits: out must end in .csv or .json, got '{tmp_path / 'x.txt'}'.\n")
-    with Allocator(["a"], budget=2, store=tmp_path / "empty.db"):
-        pass
-    code, _, err = outcome(capsys, "store", "export", tmp_path / "empty.db")
-    assert (code, err) == (2, "risingbandits: the store has no told pull yet, so there are no curves to export.\n")
-    assert "No pull is done yet." in outcome(capsys, "status", tmp_path / "empty.db")[1]
-
-
 # -- asking and telling, each command in a process of its own ---------------------------------------------------------
 
 
@@ -164,27 +154,3 @@ def test_asked_and_told_by_commands(capsys: pytest.CaptureFixture[str], tmp_path
     with open_reader(place) as reader:
         reasons = [event.text for event in reader.events() if event.kind in ("fail", "retire")]
     assert reasons == ["no memory", "failed once: no memory"]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (("create", "new.db", "a", "b", "--budget", "0"), "budget must be an integer >= 1, got 0."),
-        (("create", "new.db", "a", "b", "--budget", "2", "--unit", "days"), "unit must be one of pulls, cost, seconds"),
-        (("create", "new.db", "a", "b", "--budget", "2", "--range", "1"), "range must be two numbers such as 0,1"),
-        (("create", "run.db", "a", "b", "--budget", "20"), "run.db holds another allocation: arms "),
-        (("tell", "run.db", "999", "--reward", "1"), "pull must be one that was asked for, got 999."),
-        (("tell", "run.db", "1", "--reward", "nan"), "reward must be a finite number"),
-    ],
-)
-def test_mistakes_of_those_who_ask(
-    capsys: pytest.CaptureFixture[str],
-    store: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    arguments: tuple[str, ...],
-    sentence: str,
-) -> None:
-    monkeypatch.chdir(store.parent)
-    code, out, err = outcome(capsys, "store", *arguments)
-    assert (code, out, err.count("\n")) == (2, "", 1)
-    assert sentence in err

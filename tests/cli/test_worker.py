@@ -13,11 +13,9 @@ from pathlib import Path
 import pytest
 
 from programs import PATIENCE, program, until
-from risingbandits import RisingBanditsError
 from risingbandits.allocation import Event, open_reader
 from risingbandits.cli import _run_plan as run_plan
 from risingbandits.cli import run
-from risingbandits.cli._options import parse_duration
 
 # Every command says that it runs and then waits until it is let go.
 PLAN = """\
@@ -168,10 +166,3 @@ def test_slurm_says_how_long(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
     path.write_text('budget = 2\narms = [{name = "a", command = ["echo", "1"]}]\n')
     assert run(["run", str(path)]) == 0
     assert events(tmp_path, "ask") == []
-
-
-@pytest.mark.parametrize("text", ["", "0", "-5", "nan", "inf", "5x", "1h 3", "1:2:3:4", "00:00", "m", "1e400"])
-def test_what_is_no_time(text: str) -> None:
-    with pytest.raises(RisingBanditsError, match=r"^t must be a time > 0 such as 55m"):
-        parse_duration("t", text)
-    assert parse_duration("t", "UNLIMITED") == math.inf

@@ -1,7 +1,7 @@
 """Whatever a file or a text holds: its reader gives a result or one sentence, and never another exception.
 
 Contents are arbitrary, or files that can be read with some of their bytes changed, cut out or put in; of JSON also
-with values in place of others. Plans have such tests beside their other ones, in tests/allocation/test_plan.py.
+with values in place of others.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from arm_curves import load_columns
 from risingbandits import Allocator, Policy, Result, RisingBanditsError
 from risingbandits.allocation import open_reader
 from risingbandits.allocation._snapshot import unpack
+from risingbandits.allocation.commands._plan_file import read_plan
 from risingbandits.allocation.settings import Settings
 from risingbandits.allocation.starting._memory import read_entry
 from risingbandits.allocation.starting.earlier_runs import read_sources
@@ -146,6 +147,7 @@ READERS = {
     "result": Reader("result.json", read_result, files.result_header, values=True),
     "remembered run": Reader("x.gz", read_entry, files.remembered_run, True, gzip.compress),
     "packed remembered run": Reader("x.gz", read_entry, lambda: gzip.compress(files.remembered_run())),
+    "plan": Reader("plan.toml", read_plan, files.plan_file),
     "settings of a store": Reader(
         "x.json", lambda path: Settings.from_json(path.read_text("latin-1")), files.settings_json, values=True
     ),

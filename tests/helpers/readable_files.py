@@ -24,6 +24,45 @@ def curves_csv() -> bytes:
     return b"small,large\n0.3,0.1\n0.35,0.3\n0.36,0.5\n,0.6\n"
 
 
+PLAN = """\
+budget = { cost = 12.5 }
+objective = "best-arm"
+direction = "minimize"
+policy = "commit-ucb(sigma=0.1)"
+reward_range = [-1, 3]
+order = "random"
+max_pulls = 7
+parallel = "fill"
+durability = "power"
+retries = 4
+seed = 3
+jobs = 2
+lease = 90
+store = "sub/run.db"
+
+[defaults]
+command = ["sh", "-c", "echo {n}"]
+environment = { A = "1", B = 2 }
+timeout = 5
+
+[[arms]]
+name = "a"
+environment = { B = "{state}", C = 0.5 }
+max_pulls = 3
+
+[[arms]]
+name = "b b"
+command = "echo $RISINGBANDITS_PULL | cat"
+shell = true
+timeout = 1.5
+directory = "/"
+"""
+
+
+def plan_file() -> bytes:
+    return PLAN.encode()
+
+
 def long_csv() -> bytes:
     return b"task,arm,step,value,lr\nt,a,1,0.5,0.1\nt,a,2,0.6,0.1\nt,b,1,0.25,sgd\nu,a,1,1,2\n"
 

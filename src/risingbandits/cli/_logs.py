@@ -136,12 +136,8 @@ def check(
 def replay(
     context: typer.Context,
     curves: Recorded,
-    budget: Annotated[
-        int | None, typer.Option(help="Pulls that each policy may spend; default: a quarter of the recorded values.")
-    ] = None,
-    hours: Annotated[
-        float | None, typer.Option(help="Budget in hours, converted to pulls of mean duration; needs logs with times.")
-    ] = None,
+    budget: Annotated[int | None, typer.Option(help="Pulls of each policy; default: a quarter of all values.")] = None,
+    hours: Annotated[float | None, typer.Option(help="The budget in hours; needs logs with times.")] = None,
     objective: Objective = None,
     policies: Policies = None,
     orders: Annotated[int, typer.Option(help="Orders of the arms to try: as listed, then random ones.")] = 10,

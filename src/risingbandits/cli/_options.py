@@ -172,10 +172,8 @@ _CLOCK = re.compile(r"(?:(\d+)-)?(\d+):(\d+)(?::(\d+))?")
 def parse_duration(name: str, text: str) -> float:
     """Seconds, positive, from seconds, units, or the time that Slurm shows; "unlimited" is infinity.
 
-    >>> [parse_duration("for", text) for text in ("3300", "55m", "1h30m", "90.5s", "2d")]
-    [3300.0, 3300.0, 5400.0, 90.5, 172800.0]
-    >>> [parse_duration("for", text) for text in ("00:55:00", "55:00", "1-02:00:00", "1-02:30")]
-    [3300.0, 3300.0, 93600.0, 95400.0]
+    >>> [parse_duration("for", text) for text in ("3300", "55m", "1h30m", "00:55:00", "1-02:00:00")]
+    [3300.0, 3300.0, 5400.0, 3300.0, 93600.0]
     """
     given = text.strip().lower()
     if given == "unlimited":

@@ -49,38 +49,17 @@ commands = typer.Typer()
 
 @commands.command(epilog=_EPILOG)
 def run(
-    plan: Annotated[
-        Path,
-        typer.Argument(help="TOML file with arms as commands and a budget."),
-    ],
-    jobs: Annotated[
-        int | None,
-        typer.Option(help="Commands at a time; default: the plan's jobs, else one per place of its slots, else 1."),
-    ] = None,
+    plan: Annotated[Path, typer.Argument(help="TOML file with arms as commands and a budget.")],
+    jobs: Annotated[int | None, typer.Option(help="Commands at a time; default: as the plan says.")] = None,
     time_left: Annotated[
         str | None,
-        typer.Option(
-            "--for",
-            help="Time until this process is killed, such as 55m, 1h30m, 00:55:00 or unlimited: no pull is started "
-            "that would take longer, what still runs is given back, and stopping it is no error. Default: what Slurm "
-            "says.",
-            metavar="TIME",
-        ),
+        typer.Option("--for", help="Time until this process is killed, such as 55m; default: Slurm's.", metavar="TIME"),
     ] = None,
-    store: Annotated[
-        str | None,
-        typer.Option(help="Use this store instead: a file, or postgresql://..."),
-    ] = None,
-    fresh: Annotated[
-        bool, typer.Option("--fresh", help="Start over; the store of an earlier run is kept under another name.")
-    ] = False,
+    store: Annotated[str | None, typer.Option(help="Use this store: a file, or postgresql://...")] = None,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Start over; an earlier run's store is renamed.")] = False,
     check: Annotated[bool, typer.Option("--check", help="Only show what would be run, or why it cannot be.")] = False,
-    backend: Annotated[
-        str, typer.Option(help="local, or ray: on a Ray cluster whose nodes all see the plan's folder.")
-    ] = "local",
-    resources: Annotated[
-        str | None, typer.Option(help="What a command needs on the cluster, such as CPU=2,GPU=0.5; default: CPU=1.")
-    ] = None,
+    backend: Annotated[str, typer.Option(help="local, or ray: all nodes must see the plan's folder.")] = "local",
+    resources: Annotated[str | None, typer.Option(help="What a command needs on Ray; default: CPU=1.")] = None,
     as_json: Json = False,
 ) -> None:
     """Spend a budget on the commands of a plan, or continue."""

@@ -176,8 +176,7 @@ def create(
         str | None, typer.Option("--range", help="Smallest and largest possible reward, such as 0,1.")
     ] = None,
     policy: Annotated[
-        str | None,
-        typer.Option(help="Default: by the objective.", autocompletion=options.complete_policy),
+        str | None, typer.Option(help="Default: by the objective.", autocompletion=options.complete_policy)
     ] = None,
     max_pulls: Annotated[int | None, typer.Option(help="Largest number of pulls of an arm.")] = None,
     lease: Annotated[float, typer.Option(help="Seconds until a pull that was not told is given out again.")] = 3600.0,
@@ -192,8 +191,10 @@ def create(
         settings["reward_range"] = options.parse_range(reward_range)
     # The process that asks has ended when another one tells.
     settings["execution"] = Execution(lease=lease, reclaim=False)
-    Allocator(arms, options.parse_budget(unit, budget), store=store, **settings).close()
+    with Allocator(arms, options.parse_budget(unit, budget), store=store, **settings) as made:
+        taken_over = {"taken_over": made.taken_over} if made.taken_over else {}
     with _opened(store) as (allocator, output):
+        output.add(**taken_over)
         output.add(store=hide_password(store), arms=allocator.arms, policy=str(allocator.ledger.policy._described()))
 
 
@@ -262,9 +263,7 @@ def recommend(store: Store) -> None:
 @of_store.command()
 def export(
     store: Store,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="CSV or JSON file, by its extension; default: print CSV.")
-    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="CSV or JSON file; default: print CSV.")] = None,
     events: Annotated[bool, typer.Option("--events", help="All events instead of the learning curves.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of CSV.")] = False,
 ) -> None:
@@ -292,9 +291,7 @@ def export(
 @of_store.command()
 def check(
     store: Store,
-    copy: Annotated[
-        Path | None, typer.Option(help="Copy all events before the first damaged one to this new store.")
-    ] = None,
+    copy: Annotated[Path | None, typer.Option(help="New store for all events before the first damaged one.")] = None,
     as_json: Json = False,
 ) -> None:
     """Say which parts are whole; exit with code 1 if any is damaged."""

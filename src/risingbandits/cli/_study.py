@@ -39,39 +39,24 @@ def simulate(
     context: typer.Context,
     problem: Annotated[
         str | None,
-        typer.Option(
-            help="Named problem (see [bold]risingbandits list problems[/]); default: paper-2arms.",
-            autocompletion=options.complete_problem,
-        ),
+        typer.Option(help="Named problem; default: paper-2arms.", autocompletion=options.complete_problem),
     ] = None,
-    curves: Annotated[
-        Path | None,
-        typer.Option(
-            help="Learning curves instead: logs, or a CSV file with a named column per arm and a row per pull."
-        ),
-    ] = None,
+    curves: Annotated[Path | None, typer.Option(help="Learning curves instead: a CSV file, or logs.")] = None,
     metric: options.Metric = None,
     direction: options.Direction = None,
     step: options.Step = None,
     reward_range: options.Range = None,
     policies: Policies = None,
     runs: Runs = 20,
-    horizon: Annotated[
-        int | None, typer.Option(help="Rounds; default: the problem's own, or the longest column.")
-    ] = None,
-    noise: Annotated[
-        str | None, typer.Option(help="gaussian:0.1, bernoulli, beta or none; default: the problem's own.")
-    ] = None,
+    horizon: Annotated[int | None, typer.Option(help="Rounds; default: the problem's, or the longest curve.")] = None,
+    noise: Annotated[str | None, typer.Option(help="gaussian:0.1, bernoulli, beta, none; default: its own.")] = None,
     seed: Seed = 0,
     jobs: Jobs = None,
     out: Annotated[Path | None, typer.Option(help="Folder for results, figures and report.md.")] = None,
     objective: Objective = None,
     compare: Annotated[
         str | None,
-        typer.Option(
-            help="A,B: two of the policies, as written in --policies; shows their paired difference and its interval.",
-            autocompletion=options.complete_policies,
-        ),
+        typer.Option(help="A,B: paired difference of two of the policies.", autocompletion=options.complete_policies),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -123,7 +108,7 @@ def _problem(name: str | None, curves: Path | None, noise: str | None, *said: st
 def policies(
     name: Annotated[
         str | None,
-        typer.Argument(help="Show the parameters of this policy.", autocompletion=options.complete_policy),
+        typer.Argument(help="Show this policy.", autocompletion=options.complete_policy),
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="List also those that few users need.")] = False,
     as_json: Json = False,
