@@ -87,7 +87,7 @@ def _ms_of_a_pull(arms: dict[str, Any] | None, count: int) -> float:
 def runner(horizon: int) -> Runner:
     """What a process of the pool makes once, as those of Ray do."""
     problem = get_problem(_PROBLEM)
-    policy = get_policy(_POLICY).for_problem(problem, horizon)
+    policy = get_policy(_POLICY)._for_problem(problem, horizon)
     return Runner(policy, problem, horizon, np.array([horizon], dtype=np.int64))
 
 

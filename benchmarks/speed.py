@@ -45,7 +45,7 @@ def interleaved(tasks: dict[str, Callable[[int], object]], repeats: int) -> dict
 
 
 def runner_of(policy: Policy, problem: RisingBandit, horizon: int) -> Runner:
-    policy = policy.for_problem(problem, horizon)
+    policy = policy._for_problem(problem, horizon)
     return Runner(policy, problem, horizon, np.array([horizon], dtype=np.int64))
 
 
@@ -78,7 +78,7 @@ def ask_and_tell(console: Console, calls: int) -> None:
     table = Table("ask + tell, K = 15", "us a round (best of 5)")
     us: dict[str, float] = {}
     for name in policy_names():
-        policy = get_policy(name).for_problem(get_problem("paper-15arms"), 200_000).reset(15, 200_000, seed=0)
+        policy = get_policy(name)._for_problem(get_problem("paper-15arms"), 200_000).reset(15, 200_000, seed=0)
 
         def ours(policy: Policy = policy) -> None:
             policy.tell(policy.ask(), 0.5)

@@ -67,7 +67,7 @@ class LastBest(Policy):
     def __init__(self, start: float = 1.0) -> None:
         self.start = start
 
-    def new_state(self, n_arms, horizon, capacity):
+    def _new_state(self, n_arms, horizon, capacity):
         return State(last=np.full(n_arms, self.start), pulls=np.zeros(n_arms, dtype=np.int64))
 
 

@@ -356,12 +356,12 @@ def test_with_a_prior_and_configs_new_arms_are_known_to_the_policy() -> None:
     allocator = Allocator(ARMS[:4], 30, prior=prior)
     first = spend(allocator, 6)
     allocator.extend(budget=40, arms=["arm4", "arm5"], warm_start={"arm5": [curve("arm5", 1)]})
-    assert allocator.ledger.policy.informed
+    assert allocator.ledger.policy._informed
     assert allocator.ledger.policy.n_arms == 6
     assert len(first + spend(allocator)) == 40
     again = unpack(pack(allocator.ledger), allocator.settings)
     assert again is not None
-    assert again.policy.informed
+    assert again.policy._informed
 
 
 @pytest.mark.parametrize("moment", ["before", "after"])

@@ -44,7 +44,7 @@ def test_configs_and_prior_reach_the_model() -> None:
     prior = Prior({arm: Belief(math.cos(i), 0.5, "2 tasks") for i, arm in enumerate(ARMS)}, tasks=2)
     run = allocator(prior=prior)
     policy = run.ledger.policy
-    assert policy.informed
+    assert policy._informed
     space = policy._state.run.space
     assert space.names == ["lr", "depth"]
     np.testing.assert_array_equal(space.prior, [math.cos(arm.index) for arm in run.ledger.numbered])
@@ -95,7 +95,7 @@ def test_replay_does_not_ask_the_model(tmp_path: Path, monkeypatch: pytest.Monke
     assert again["numbers"] == known["numbers"]
     assert again["arrays"].keys() == known["arrays"].keys()
     assert isinstance(ledger.policy, Auto)
-    for name in known["arrays"].keys() - ledger.policy.chosen().scratch:
+    for name in known["arrays"].keys() - ledger.policy.chosen()._scratch:
         np.testing.assert_array_equal(again["arrays"][name], known["arrays"][name])
 
 
@@ -233,7 +233,7 @@ def test_where_only_started_arms_have_configs_the_default_goes_on() -> None:
         assert play(plain, 1) == [arm]
         run.set_config(arm, ARMS[arm])
     assert run.ledger.arm(arm).config == ARMS[arm]
-    assert not run.ledger.policy.informed
+    assert not run.ledger.policy._informed
     assert run.ledger.rebuilds == 1
 
 

@@ -37,14 +37,14 @@ command = ["echo", "0.6"]
 
 def new_run(name: str, price: float | None = None) -> Policy:
     """A run for which nothing was paid yet."""
-    policy = get_policy(name).for_problem(random_problem(K, seed=1), 2 * ROUNDS).reset(K, 2 * ROUNDS, seed=5)
+    policy = get_policy(name)._for_problem(random_problem(K, seed=1), 2 * ROUNDS).reset(K, 2 * ROUNDS, seed=5)
     policy._calls = _Calls(*(EntryPoint(one._function, **one._names) for one in policy._calls))
     for call in policy._calls:
         call._price = price
     return policy
 
 
-@pytest.mark.parametrize("name", [name for name in policy_names() if policy_class(name).compiles])
+@pytest.mark.parametrize("name", [name for name in policy_names() if policy_class(name)._compiles])
 def test_switching_is_not_seen(name: str) -> None:
     """Runs that are compiled from the start, after 1, 17 and 40 rounds, and never, draw and decide the same."""
     fast = new_run(name)._calls

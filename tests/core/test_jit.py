@@ -55,7 +55,7 @@ class Mine(Policy):
     def __init__(self):
         pass
 
-    def new_state(self, n_arms, horizon, capacity):
+    def _new_state(self, n_arms, horizon, capacity):
         return State(n_arms)
 """
 
@@ -168,7 +168,7 @@ def test_loops_are_shared_by_policies_of_one_class() -> None:
     runners = [Runner(REdUCB(eps=eps, sigma=0.1), problem, 10, np.array([10])) for eps in (0.1, 0.2)]
     assert runners[0].loop is runners[1].loop
     assert runners[0].loop is compiled_loop(
-        REdUCB(sigma=0.1).kernels_for(2), runners[0].state.__class__, runners[0].arms.pull
+        REdUCB(sigma=0.1)._kernels_for(2), runners[0].state.__class__, runners[0].arms.pull
     )
 
 

@@ -217,7 +217,7 @@ TEXTS = st.lists(WORDS | st.text(max_size=4), max_size=8).map("".join)
 
 def read_policies(text: str) -> None:
     for policy in parse_policies(text).values():
-        policy.validate()
+        policy._validate()
 
 
 TEXT_READERS: dict[str, tuple[Callable[[str], object], st.SearchStrategy[str]]] = {

@@ -161,4 +161,4 @@ class Command(NamedTuple):
 
 def recorded_names() -> list[str]:
     """All policies but those in plain Python, whose linear algebra differs between processors."""
-    return [name for name in rb.policy_names() if policy_class(name).compiles]
+    return [name for name in rb.policy_names() if policy_class(name)._compiles]

@@ -70,7 +70,7 @@ def test_the_end_need_not_be_known(objective: str) -> None:
 
 def test_nothing_is_told_by_a_simulation() -> None:
     problem = get_problem("paper-2arms").with_noise(Bernoulli())
-    assert Auto().for_problem(problem, 1_000).get_params() == Auto().get_params()
+    assert Auto()._for_problem(problem, 1_000).get_params() == Auto().get_params()
 
 
 def test_the_explanation_names_the_policy_that_plays() -> None:
@@ -88,7 +88,7 @@ def test_the_explanation_names_the_policy_that_plays() -> None:
 )
 def test_settings_that_are_not_allowed(settings: dict[str, Any], words: str) -> None:
     with pytest.raises(RisingBanditsError, match=f"^{words} must be"):
-        Auto(**settings).validate()
+        Auto(**settings)._validate()
 
 
 def test_a_sigma_that_is_contradicted_is_said_once_by_the_policy_that_was_chosen() -> None:

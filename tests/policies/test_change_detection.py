@@ -113,7 +113,7 @@ def test_spared_scans_never_miss_a_change(
     policy = GLRKLUCB(alpha=0.0, delta=0.3, every=every, step=step)
     slow = reference.GLRKLUCB(1, levels.size)
     vars(slow).update({"alpha": 0.0, "delta": 0.3, "every": every, "step": step})
-    state = policy.new_state(1, None, levels.size)
+    state = policy._new_state(1, None, levels.size)
     update = interpreted(glr_kl_ucb.update)
     for t, reward in enumerate(rewards.tolist(), start=1):
         update(state, t, 0, reward, None)
@@ -127,7 +127,7 @@ def test_what_is_known_of_a_scan_bounds_the_statistic() -> None:
     rng = np.random.default_rng(7)
     rewards = np.clip(np.linspace(0.2, 0.8, 400) + 0.2 * rng.standard_normal(400), 0.0, 1.0)
     policy = GLRKLUCB(alpha=0.0, delta=1e-12)
-    state = policy.new_state(1, None, 400)
+    state = policy._new_state(1, None, 400)
     update, uncertainty = interpreted(glr_kl_ucb.update), interpreted(glr_kl_ucb._uncertainty)
     scans = 0
     for t, reward in enumerate(rewards.tolist(), start=1):
@@ -150,15 +150,15 @@ def test_forced_exploration_visits_every_arm_at_its_share() -> None:
 
 
 def test_settings_from_the_horizon_are_those_of_the_papers() -> None:
-    cusum = CUSUMUCB(changes=4).new_state(3, 40_000, 10)
+    cusum = CUSUMUCB(changes=4)._new_state(3, 40_000, 10)
     assert cusum.h == pytest.approx(math.log(10_000))
     assert cusum.alpha == pytest.approx(math.sqrt(math.log(10_000) / 10_000))
-    monitored = MUCB(changes=2).new_state(3, 40_000, 10)
+    monitored = MUCB(changes=2)._new_state(3, 40_000, 10)
     assert monitored.b == pytest.approx(math.sqrt(100 * math.log(6 * 40_000**2)))
     gamma = math.sqrt(2 * 3 * (2 * monitored.b + 3 * math.sqrt(200)) / 80_000)
     assert monitored.every == math.floor(3 / gamma)
     for restart, events in (("local", 2 * 3), ("global", 2)):
-        ratio = GLRKLUCB(restart=restart, changes=2).new_state(3, 40_000, 10)
+        ratio = GLRKLUCB(restart=restart, changes=2)._new_state(3, 40_000, 10)
         assert ratio.forced == math.floor(3 / (0.1 * math.sqrt(events * math.log(40_000) / 40_000)))
         assert ratio.log_factor == pytest.approx(math.log(3 * math.sqrt(events) * 200))
 

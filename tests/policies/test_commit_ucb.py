@@ -254,10 +254,10 @@ def test_dangerous_settings_warn_once_in_one_sentence() -> None:
 
 def test_simulate_fills_in_noise_and_widths() -> None:
     problem = get_problem("paper-2arms")
-    assert CommitUCB().for_problem(problem, 10).get_params()["sigma"] == 0.1
-    bernoulli = CommitUCB().for_problem(problem.with_noise(Bernoulli()), 10)
+    assert CommitUCB()._for_problem(problem, 10).get_params()["sigma"] == 0.1
+    bernoulli = CommitUCB()._for_problem(problem.with_noise(Bernoulli()), 10)
     assert (bernoulli.sigma, bernoulli.widths) == (0.5, "kl")
-    assert CommitUCB(sigma="auto").for_problem(problem, 10).widths == "auto"
+    assert CommitUCB(sigma="auto")._for_problem(problem, 10).widths == "auto"
 
 
 def test_explain_names_level_line_value_risk_and_cost() -> None:

@@ -182,11 +182,11 @@ def test_a_decision_follows_from_the_events_alone() -> None:
     arms = played(policy, known, 90)
     other = new_run(known)
     for arm in arms:
-        other.give(arm)
+        other._give(arm)
         other.tell(arm, value(known[arm], int(other.pulls[arm]) + 1))
     late = ConfigModel().reset(60, 400, 3)
     for arm in arms:
-        late.give(arm)
+        late._give(arm)
         late.tell(arm, value(known[arm], int(late.pulls[arm]) + 1))
     late.inform(Knowledge(known))  # configs that arrive late need no retelling
     learnt = [run._state.run._learn() for run in (policy, other, late)]
@@ -288,7 +288,7 @@ def test_masked_arms_stay_data() -> None:
     known = configs(80)
     best = max(range(80), key=lambda arm: value(known[arm], 9))
     policy = new_run(known)
-    policy.give(best)
+    policy._give(best)
     for n in range(1, 28):
         policy.tell(best, value(known[best], n))
     for arm in range(0, 80, 10):

@@ -88,7 +88,7 @@ class Broken(Policy):
     def __init__(self) -> None:
         pass
 
-    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> CountState:
+    def _new_state(self, n_arms: int, horizon: int | None, capacity: int) -> CountState:
         return CountState(np.zeros(1, dtype=np.int64), n_arms)
 
 
@@ -115,7 +115,7 @@ def test_settings_are_kept_as_given_and_shown_where_they_differ() -> None:
 
 @pytest.mark.parametrize("name", policy_names())
 def test_the_tag_of_a_class_is_what_its_default_settings_need(name: str) -> None:
-    assert policy_class(name).needs_horizon is get_policy(name)._requires_horizon()
+    assert bool(policy_class(name).needs_horizon) is get_policy(name)._requires_horizon()
 
 
 def test_a_setting_that_is_given_needs_no_horizon() -> None:
@@ -144,7 +144,7 @@ def test_constant_refuses_an_arm_that_is_not_there(arm: Any) -> None:
 def test_oracle_needs_the_truth() -> None:
     with pytest.raises(RisingBanditsError, match="arm must be given to the oracle"):
         OracleConstant().reset(2)
-    assert OracleConstant().for_problem(get_problem("paper-15arms"), 200_000).arm == 12
+    assert OracleConstant()._for_problem(get_problem("paper-15arms"), 200_000).arm == 12
 
 
 def saved(tmp_path: Path) -> Path:

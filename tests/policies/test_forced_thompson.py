@@ -80,7 +80,7 @@ def test_contract(policy: Policy) -> None:
 @given(st.integers(1, 9), st.lists(st.tuples(st.integers(0, 3), st.floats(-1e6, 1e6)), max_size=60))
 def test_a_window_of_any_rewards_holds_the_last_rounds(tau: int, rounds: list[tuple[int, float]]) -> None:
     policy = SWGaussianThompson(tau=tau, sigma="auto")
-    state = policy.new_state(4, None, 10)
+    state = policy._new_state(4, None, 10)
     update = interpreted(sw_gaussian_ts.update)
     largest = max((abs(x) for _, x in rounds), default=0.0)
     for t, (arm, reward) in enumerate(rounds, start=1):
@@ -126,4 +126,4 @@ def test_a_horizon_or_the_window_is_needed(policy: Policy) -> None:
     with pytest.raises(RisingBanditsError, match="needs horizon"):
         policy.clone().reset(2)
     assert policy.replace(tau=10).reset(2, seed=1).ask() == 0
-    assert SWGaussianThompson().new_state(2, 200_000, 10).arms.shape == (448,)
+    assert SWGaussianThompson()._new_state(2, 200_000, 10).arms.shape == (448,)

@@ -88,7 +88,7 @@ def test_the_guard_is_that_of_the_definition(seed: int, sigma: float, scale: flo
     """Evidence of both signs, its lower limit, and what is found."""
     rng = np.random.default_rng(seed)
     policy, guard, add = GaussianUCB(sigma=sigma), Guard(sigma), interpreted(noise.add)
-    state = policy.new_state(3, None, 10)
+    state = policy._new_state(3, None, 10)
     rewards: list[list[float]] = [[], [], []]
     for _ in range(400):
         arm, reward = int(rng.integers(3)), float(rng.normal(0.5, scale))
@@ -102,7 +102,7 @@ def test_the_guard_is_that_of_the_definition(seed: int, sigma: float, scale: flo
         if not guard.contradicted:
             assert evidence == pytest.approx(guard.evidence, abs=1e-9)
     found = float(np.sqrt(estimated(rewards)))
-    said = policy.remark(state)
+    said = policy._remark(state)
     assert (said is not None) == (guard.contradicted and found > 1.2 * sigma)
     assert said is None or f"whose noise is about {found:.2g}, but it is kept" in said
     assert guard.contradicted == (sigma < 0.6 * scale)
@@ -112,7 +112,7 @@ def test_only_the_first_pulls_of_an_arm_are_watched() -> None:
     policy = GaussianUCB(sigma=0.01).reset(1)
     for n in range(600):
         policy.tell(0, float(n >= 500 and n % 2))
-    assert policy.remark(policy._state) is None
+    assert policy._remark(policy._state) is None
 
 
 def play_noise(run: Policy, rounds: int) -> None:
@@ -157,4 +157,4 @@ def test_nothing_is_checked_where_nothing_is_given_or_nothing_follows(policy: Po
     policy.reset(2)
     for n in range(400):
         policy.tell(n % 2, float(n % 3))
-    assert policy.remark(policy._state) is None
+    assert policy._remark(policy._state) is None

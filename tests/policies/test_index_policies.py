@@ -120,7 +120,7 @@ def test_restless_pruning_changes_nothing() -> None:
     problem = RisingBandit(curves, get_problem("random-3").noise, 3_000, restless=True)
     for policy in (RLessUCB(sigma=0.1), RLessUCB(sigma=0.0)):
         pruned = Runner(policy, problem, 3_000, np.array([3_000])).play(np.random.SeedSequence(1))
-        state_class: Any = type(policy.new_state(1, 1, 1))
+        state_class: Any = type(policy._new_state(1, 1, 1))
         full_scan = compiled_loop(policy.kernels, state_class, curve_pull)
         plain = Runner(policy, problem, 3_000, np.array([3_000]), loop=full_scan)
         np.testing.assert_array_equal(plain.play(np.random.SeedSequence(1)).pulls, pruned.pulls)
@@ -131,7 +131,7 @@ def test_contract(policy: Policy) -> None:
     check_policy(policy)
 
 
-@pytest.mark.parametrize("policy", [policy for policy in SETTINGS if not policy.draws], ids=repr)
+@pytest.mark.parametrize("policy", [policy for policy in SETTINGS if not policy._draws], ids=repr)
 def test_asking_changes_no_decision(policy: Policy) -> None:
     """Asking twice, or under a mask, without telling leaves later answers as they were."""
     calm, nervous = policy.clone().reset(4, 200), policy.clone().reset(4, 200)
@@ -158,16 +158,16 @@ def test_a_horizon_or_what_it_decides_is_needed(policy: Policy) -> None:
     with pytest.raises(RisingBanditsError, match="needs horizon"):
         policy.clone().reset(2)
     with pytest.raises(RisingBanditsError, match="needs horizon"):
-        policy.new_state(2, None, 10)
+        policy._new_state(2, None, 10)
     own = {"discount": 0.9} if isinstance(policy, DUCB) else {"tau": 10}
     assert policy.replace(**own).reset(2, seed=1).ask() in (0, 1)
 
 
 def test_windows_of_the_defaults() -> None:
-    assert SWKLUCB().new_state(2, None, 10).ring.shape[0] == 252
-    assert SWTS().new_state(2, 200_000, 10).ring.shape[0] == 448
-    assert SWUCB().new_state(2, 200_000, 10).ring.shape[0] == 6250
-    assert SWUCB().new_state(2, 1, 10).ring.shape[0] == 1
+    assert SWKLUCB()._new_state(2, None, 10).ring.shape[0] == 252
+    assert SWTS()._new_state(2, 200_000, 10).ring.shape[0] == 448
+    assert SWUCB()._new_state(2, 200_000, 10).ring.shape[0] == 6250
+    assert SWUCB()._new_state(2, 1, 10).ring.shape[0] == 1
 
 
 # -- bounded rewards ------------------------------------------------------------------------------------------------

@@ -56,7 +56,7 @@ def test_the_model_plays_any_number_of_arms(arms: int) -> None:
     model.inform(Knowledge(CONFIGS[:arms]))
     model.reset(arms, 200, seed=5)
     assert play(policy, 80) == play(model, 80)
-    assert policy.takes_costs
+    assert policy._takes_costs
 
 
 def test_others_say_that_they_do_not_use_it() -> None:
@@ -89,8 +89,8 @@ def test_an_informed_run_can_be_copied_and_kept(objective: str, tmp_path: Path) 
 def test_a_proposal_changes_nothing_and_is_what_is_asked(objective: str) -> None:
     policy, other = (informed(objective, configs=CONFIGS) for _ in range(2))
     for _ in range(60):
-        proposed = [policy.propose() for _ in range(2)]
-        policy.give(proposed[0])
+        proposed = [policy._propose() for _ in range(2)]
+        policy._give(proposed[0])
         assert [other.ask()] * 2 == proposed
         for each in (policy, other):
             each.tell(proposed[0], value(proposed[0], int(each.pulls[proposed[0]]) + 1))

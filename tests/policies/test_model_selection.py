@@ -62,7 +62,7 @@ def test_every_step_of_corral_is_that_of_the_reference(changes: dict[str, Any], 
 def test_a_step_of_corral_solves_its_equation(bases: list[tuple[float, float]], place: int, loss: float) -> None:
     weights = np.array([weight for weight, _ in bases])
     weights /= weights.sum()
-    state = Corral().new_state(len(bases), 100, 10)
+    state = Corral()._new_state(len(bases), 100, 10)
     state.weights[:] = weights
     state.rates[:] = [rate for _, rate in bases]
     arm = place % len(bases)

@@ -184,4 +184,4 @@ def test_r_ucbe_recommends_by_estimate_or_by_index() -> None:
 
 def test_powers_of_a_model_must_differ() -> None:
     with pytest.raises(RisingBanditsError, match="powers must be different numbers"):
-        ModelHalving(powers=(0.5, 0.5)).validate()
+        ModelHalving(powers=(0.5, 0.5))._validate()

@@ -384,8 +384,8 @@ def test_brackets_of_the_paper() -> None:
 def test_the_length_of_curves_is_taken_from_the_instance(policy: Policy) -> None:
     curves = np.linspace(0.1, 0.9, 12)[None, :] * np.array([[0.5], [0.9], [0.7], [0.2]])
     problem = RisingBandit.from_array(curves, NoNoise(), 30)
-    assert policy.for_problem(problem, 30).get_params()["max_pulls"] == 12
-    assert policy.for_problem(get_problem("paper-2arms"), 30).get_params()["max_pulls"] is None
+    assert policy._for_problem(problem, 30).get_params()["max_pulls"] == 12
+    assert policy._for_problem(get_problem("paper-2arms"), 30).get_params()["max_pulls"] is None
     result = simulate(policy, problem, after_end="stop")
     assert result.pulls[policy.name].max() <= 12
     assert result.recommended[policy.name].tolist() == [1]

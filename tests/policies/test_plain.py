@@ -22,19 +22,19 @@ class PlainGreedy(PlainPolicy):
     def __init__(self, share: float = 0.1) -> None:
         self.share = share
 
-    def start(self) -> None:
+    def _start(self) -> None:
         self.sums, self.counts = np.zeros(self.n_arms), np.zeros(self.n_arms)
         self.told: list[float] = []
         self.seen = {"best": -1.0}
         self.hand: int | None = None
 
-    def select(self, available: Any) -> int:
+    def _select(self, available: Any) -> int:
         if self.rng.random() < self.share:
             return int(self.rng.choice(np.flatnonzero(available)))
         means = np.where(self.counts > 0, self.sums / np.maximum(self.counts, 1), np.inf)
         return int(np.argmax(np.where(available, means, -np.inf)))
 
-    def update(self, arm: int, reward: float) -> None:
+    def _update(self, arm: int, reward: float) -> None:
         self.sums[arm] += reward
         self.counts[arm] += 1
         self.told.append(reward)
@@ -64,20 +64,20 @@ class CompiledLast(Policy):
     name = "compiled-last"
     kernels = Kernels(select_last, update_last)
 
-    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
+    def _new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
         return State(np.full(n_arms, 1.0))
 
 
 class PlainLast(PlainPolicy):
     name = "plain-last"
 
-    def start(self) -> None:
+    def _start(self) -> None:
         self.last = np.full(self.n_arms, 1.0)
 
-    def select(self, available: Any) -> int:
+    def _select(self, available: Any) -> int:
         return int(np.argmax(np.where(available, self.last, -np.inf)))
 
-    def update(self, arm: int, reward: float) -> None:
+    def _update(self, arm: int, reward: float) -> None:
         self.last[arm] = reward
 
 
@@ -125,7 +125,7 @@ def test_an_allocator_that_is_opened_again_decides_as_one_that_never_stopped(tmp
 
 def test_own_recommendation() -> None:
     class Last(PlainLast):
-        def best(self) -> int:
+        def _best(self) -> int:
             return self.n_arms - 1
 
     assert Last().reset(3).recommend() == 2
@@ -144,15 +144,15 @@ def test_slowness_is_said_once(capsys: pytest.CaptureFixture[str], monkeypatch: 
 
 def test_a_wrong_arm_and_an_attribute_that_cannot_be_saved_are_one_sentence() -> None:
     class Wrong(PlainLast):
-        def select(self, available: Any) -> int:
+        def _select(self, available: Any) -> int:
             return 7
 
-    with pytest.raises(RisingBanditsError, match=r"^select of plain-last must return the number of an available arm"):
+    with pytest.raises(RisingBanditsError, match=r"^_select of plain-last must return the number of an available arm"):
         Wrong().reset(3).ask()
 
     class Unsaved(PlainLast):
-        def start(self) -> None:
-            super().start()
+        def _start(self) -> None:
+            super()._start()
             self.oddity = {1, 2}
 
     with pytest.raises(RisingBanditsError, match=r"^attribute oddity of plain-last must be a number"):

@@ -101,8 +101,8 @@ def test_deterministic_decisions_are_those_of_the_definition() -> None:
 
 def test_sigma_none_is_the_noise_of_the_instance_and_estimated_elsewhere() -> None:
     problem = get_problem("paper-2arms")
-    assert REdUCB().for_problem(problem, 100).sigma == 0.1
-    assert REdUCB().for_problem(problem.with_noise(NoNoise()), 100).sigma == 0.0
+    assert REdUCB()._for_problem(problem, 100).sigma == 0.1
+    assert REdUCB()._for_problem(problem.with_noise(NoNoise()), 100).sigma == 0.0
     by_default, by_hand = told([[0.1] * 20, [0.2] * 20]), told([[0.1] * 20, [0.2] * 20], sigma="auto")
     np.testing.assert_array_equal(by_default.explain()["value"], by_hand.explain()["value"])
 
@@ -176,13 +176,13 @@ def test_memory_of_an_open_run_is_at_most_48_bytes_a_pull(n_arms: int) -> None:
 
 @pytest.mark.parametrize("horizon", [10_000, 200_000])
 def test_memory_of_a_simulated_run_is_at_most_48_bytes_a_pull(horizon: int) -> None:
-    few, many = (bytes_of(REdUCB(sigma=0.1).new_state(15, horizon, n)) for n in (0, horizon))
+    few, many = (bytes_of(REdUCB(sigma=0.1)._new_state(15, horizon, n)) for n in (0, horizon))
     assert many - few <= 48 * horizon
 
 
 def test_memory_for_many_arms_does_not_grow_with_arms_times_rounds() -> None:
     horizon, n_arms = 200_000, 10_000
-    state = REdUCB(sigma=0.1).new_state(n_arms, horizon, horizon)
+    state = REdUCB(sigma=0.1)._new_state(n_arms, horizon, horizon)
     assert bytes_of(state) <= 48 * horizon + 400 * n_arms
 
 

@@ -156,7 +156,7 @@ def test_ti_ucb_does_not_drift() -> None:
 
 def test_linear_policies_find_the_steep_arm() -> None:
     """The steep arm leads from its pull 200 on; both commit to it, elimination having dropped the others."""
-    explored = play_both(LinearEE().for_problem(LINES, HORIZON), slow.LinearEE, LINES, seed=3)
+    explored = play_both(LinearEE()._for_problem(LINES, HORIZON), slow.LinearEE, LINES, seed=3)
     assert explored.chosen == explored.running.recommend() == 2
     assert explored.running.pulls[0] == explored.running._state.m
     dropped = play_both(LinearAE(sigma=0.03), slow.LinearAE, LINES, seed=3)
@@ -256,7 +256,7 @@ def test_an_arm_that_is_masked_from_the_start_joins_later(policy: Policy) -> Non
 def test_what_a_simulation_knows_is_taken_over() -> None:
     problem = get_problem("paper-2arms")
     for name in ("cure-ucb", "ti-ucb", "linear-ee", "linear-ae", "rc-be", "raw-ucb"):
-        told = get_policy(name).for_problem(problem, 1_000).get_params()
+        told = get_policy(name)._for_problem(problem, 1_000).get_params()
         if name == "linear-ee":
             assert told == {"m": math.ceil((0.1 * 1_000**2 / 2) ** 0.4)}
         else:

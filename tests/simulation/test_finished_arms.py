@@ -50,7 +50,7 @@ FEW = ("successive-halving", "asha", "commit-ucb", "sw-ts")  # one of each kind;
 def test_masked_runs_are_those_of_asking_with_a_mask(name: str) -> None:
     problem = ending_problem([3, 20, 7, 15])
     for horizon in (30, 60):
-        policy = get_policy(name).for_problem(problem, horizon)
+        policy = get_policy(name)._for_problem(problem, horizon)
         record_at = np.arange(1, horizon + 1)
         by_hand = masked_by_hand(policy, problem, horizon, seed=2)
         run = Runner(policy, problem, horizon, record_at, after_end="stop").play(np.random.SeedSequence(2))
@@ -63,7 +63,7 @@ def test_masked_runs_are_those_of_asking_with_a_mask(name: str) -> None:
 
 def test_interpreted_masked_run() -> None:
     problem, policy = ending_problem(9), CommitUCB(sigma=0.1)
-    slow = interpreted(loop, **policy.kernels_for(4)._asdict())
+    slow = interpreted(loop, **policy._kernels_for(4)._asdict())
     one = Runner(policy, problem, 50, np.arange(1, 51), loop=slow, after_end="stop").play(np.random.SeedSequence(1))
     other = Runner(policy, problem, 50, np.arange(1, 51), after_end="stop").play(np.random.SeedSequence(1))
     assert np.array_equal(one.gained, other.gained)

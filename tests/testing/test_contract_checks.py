@@ -224,12 +224,12 @@ class _Untagged(Policy):
     summary = "a random arm"
     kernels = Kernels(select=_draw, update=_nothing)
 
-    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> _State:
+    def _new_state(self, n_arms: int, horizon: int | None, capacity: int) -> _State:
         return _State(np.zeros(n_arms))
 
 
 def test_a_policy_that_forgot_its_tag_or_its_name_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(AssertionError, match="uses rng, so it must be tagged randomised or draws_on_tell"):
+    with pytest.raises(AssertionError, match="uses rng, so it must be tagged randomised or _draws_on_tell"):
         check_policy(_Untagged())
     monkeypatch.setattr(_Untagged, "kernels", Kernels(select=_first, update=_nothing))
     with pytest.raises(AssertionError, match="is not registered; put @register before the class"):

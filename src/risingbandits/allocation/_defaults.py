@@ -50,7 +50,7 @@ def choose_policy(
     if ordered and not isinstance(policy, Policy) and "order" in chosen.get_params():
         chosen = chosen.replace(order="given")
     _check_range(chosen, reward_range, named=isinstance(policy, str))
-    chosen.validate()
+    chosen._validate()
     return chosen
 
 

@@ -127,7 +127,7 @@ class Ledger:
             return None
         if self._chooser is not None and (chosen := self._chooser.choose(self)) is not None:
             return chosen
-        ask = self.policy.propose if self.policy.informed else self.policy.ask
+        ask = self.policy._propose if self.policy._informed else self.policy.ask
         return self.numbered[ask(self.free.mask())]
 
     def repeated(self) -> ArmState | None:
@@ -162,7 +162,7 @@ class Ledger:
         elif kind == "tell":
             self.apply_tell(event, arm)
         elif kind == "ask":
-            if not self.policy.informed:
+            if not self.policy._informed:
                 self.surprises += self.decide() is not arm
             self.give(event, arm)
         else:
@@ -173,11 +173,11 @@ class Ledger:
         """Record that a pull of ``arm`` was given out, after `decide` has named it."""
         if arm.flight is not None:
             raise RisingBanditsError(f"event {event.id} gives out {shown(arm.name)}, which is not free.")
-        if self.policy.informed:  # it was not asked, or was only to propose
+        if self.policy._informed:  # it was not asked, or was only to propose
             if self._chooser is not None:
                 self._chooser.choose(self)
             if arm not in self.repeat_first:
-                self.policy.give(arm.place)
+                self.policy._give(arm.place)
         id, moment = event[0], event[1]
         arm.attempts += 1
         flight = Flight(id, arm, event[5], arm.attempts, moment, moment + self.settings.lease, event[9], event[8])
@@ -210,7 +210,7 @@ class Ledger:
         value = (reward - self.zero) / self.span + 0.0
         if self.teller is not None:
             self.teller.tell(self.policy, arm.place, value, cost)
-        elif self.policy.takes_costs:
+        elif self.policy._takes_costs:
             self.policy.tell(arm.place, value, cost)  # type: ignore[call-arg]
         else:
             self.policy.tell(arm.place, value)
@@ -315,7 +315,7 @@ class Ledger:
 
     def inform(self) -> None:
         """Tell an informed policy what is known about the arms by now; it need not be told its pulls again."""
-        if self.policy.informed and (known := self.known()) is not None:
+        if self.policy._informed and (known := self.known()) is not None:
             self.policy.inform(known)
 
     def _refresh(self, arm: ArmState) -> None:
@@ -327,7 +327,7 @@ class Ledger:
     def play(self, policy: Policy) -> None:
         """Let a policy decide from now on, which may hear of costs itself."""
         self.policy = policy
-        self.teller = None if policy.takes_costs else self._costs
+        self.teller = None if policy._takes_costs else self._costs
 
     def horizon(self) -> int:
         """The policy's total number of rounds, as known now: earlier runs, told pulls and what is left."""
@@ -358,10 +358,10 @@ class Ledger:
         for index in self.told_arms:
             arm = self.arms[index]
             value = (arm.rewards[next_n[index]] - self.zero) / self.span + 0.0
-            tell(arm.place, value, *((arm.cost / (len(arm.rewards) - arm.warm),) if policy.takes_costs else ()))
+            tell(arm.place, value, *((arm.cost / (len(arm.rewards) - arm.warm),) if policy._takes_costs else ()))
             next_n[index] += 1
-        for flight in self.in_flight.values() if policy.informed else ():
-            policy.give(flight.arm.place)
+        for flight in self.in_flight.values() if policy._informed else ():
+            policy._give(flight.arm.place)
         self.retold += len(self.told_arms)
         self.refresh_masks()
 

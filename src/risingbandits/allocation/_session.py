@@ -189,13 +189,13 @@ class Session:
         It is decided without a transaction, so that other processes go on meanwhile.
         """
         ledger = self._ledger
-        if ledger is not None and not ledger.policy.informed:
+        if ledger is not None and not ledger.policy._informed:
             return None
         if not self.lock.acquire(timeout=min(patience, threading.TIMEOUT_MAX)):
             return None
         try:
             ledger = self.ledger()
-            if not (ledger.policy.informed and ledger.may_go_on) or ledger.repeated() is not None:
+            if not (ledger.policy._informed and ledger.may_go_on) or ledger.repeated() is not None:
                 return None
             arm = ledger.decide()
             return None if arm is None else _Proposal(arm.name, ledger.last_id)

@@ -97,7 +97,7 @@ def _policy(where: str, value: Any) -> Policy | str | None:
 
         policies = list(parse_policies(value).values())
         for policy in policies:
-            policy.validate()
+            policy._validate()
     except RisingBanditsError as error:
         raise RisingBanditsError(f"{where} is {shown(value)}: {error}") from error
     except (TypeError, ValueError, OverflowError) as error:  # a setting of a type that the policy does not expect
@@ -323,7 +323,7 @@ class Settings:
         if self.order is not None:
             return self.order == "random"
         rounds = self.budget.pulls
-        return self.policy.in_order or (rounds is not None and rounds < len(self.arms))
+        return self.policy._in_order or (rounds is not None and rounds < len(self.arms))
 
     def limit(self, arm: str) -> int | None:
         """How many pulls an arm can take, None if any number."""

@@ -174,7 +174,7 @@ class Replay:
         listed = self.stage.order(order)
         told = self.stage.problem(listed)
         rounds = check_positive_int("budget", told.horizon)
-        policy = self.stage.policies[label].for_problem(told, rounds).replace()
+        policy = self.stage.policies[label]._for_problem(told, rounds).replace()
         policy.reset(len(listed), rounds, (self.stage.seed, order))
         limits = np.array([len(self.stage.curves[arm]) for arm in listed])
         policy._expect_lengths(limits)
@@ -261,7 +261,7 @@ def replay(
         rounds = check_positive_int("budget", told.horizon)
         played = told.with_noise(NoNoise())
         for label, policy in chosen.items():
-            run = _play(policy.for_problem(told, rounds).replace(), played, (seed, number))
+            run = _play(policy._for_problem(told, rounds).replace(), played, (seed, number))
             pulls[label][number, order] = run.pulls
             earned[label][number] = run.gained[-1] / rounds
             kept[label][number] = order[run.recommended]
@@ -315,12 +315,12 @@ def _order(n_arms: int, number: int, seed: int) -> Ints:
 
 def _play(policy: Policy, problem: RisingBandit, seed: tuple[int, int]) -> Run:
     """One run on recorded curves until its horizon."""
-    policy.validate()
+    policy._validate()
     rounds = check_positive_int("budget", problem.horizon)
     runner = Runner(policy, problem, rounds, np.array([rounds]), after_end="stop")
-    if not policy.compiles:
+    if not policy._compiles:
         return runner.play_seeded(np.random.SeedSequence(0), seed)
-    entry = _loop(policy.kernels_for(problem.n_arms, rounds), runner.state.__class__, policy.draws)
+    entry = _loop(policy._kernels_for(problem.n_arms, rounds), runner.state.__class__, policy._draws)
     runner.loop = partial(entry.run, rounds * (_SECONDS_PER_ROUND + _SECONDS_PER_ARM * problem.n_arms))
     return runner.play_seeded(np.random.SeedSequence(0), seed)
 

@@ -28,7 +28,7 @@ A policy of your own is a class with two small functions. Both are compiled, so 
 ...     kernels = Kernels(select=select, update=update)
 ...     def __init__(self, start=1.0):  # settings are stored under their own names
 ...         self.start = start
-...     def new_state(self, n_arms, horizon, capacity):
+...     def _new_state(self, n_arms, horizon, capacity):
 ...         return State(last=np.full(n_arms, self.start))
 >>> result = simulate([LastBest(), "round-robin"], "paper-2arms", horizon=200, runs=2)
 >>> result.policies

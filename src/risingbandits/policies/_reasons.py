@@ -29,9 +29,9 @@ def explanation(
     ``limits`` is the range of the rewards, if it is known.
     """
     t, pulls = policy.rounds + 1, policy.pulls
-    parts = policy.parts(state, t)
+    parts = policy._parts(state, t)
     at = Moment(state, t, 0, pulls, parts, units or Units())
-    why = "" if arm is None else policy.why_next(at._replace(arm=arm))
+    why = "" if arm is None else policy._why_next(at._replace(arm=arm))
     end, at_end = policy._stated_end()
     found = policy._foresee(limits)._asdict()
     known = {**levels.columns(policy._levels), **{name: found[name] for name in ("predicted", "low", "high", "p_best")}}
@@ -39,13 +39,13 @@ def explanation(
     if not policy.rounds:
         return Explanation(policy._described(), t, columns, arm, why)
     at = at._replace(arm=policy.recommend(), parts={**known, **parts})
-    if policy.predicts:
+    if policy._predicts:
         value = float(policy._shown()[at.arm])
         why_kept = f"highest predicted value, {at.units.level(value)}, where arms trained less count as shown so far"
-    elif not policy.keeps and policy.kernels_for(policy.n_arms, policy.horizon).recommend is levels.recommend:
+    elif policy._kernels_for(policy.n_arms, policy.horizon).recommend is levels.recommend:
         why_kept = f"best recent level less its standard error, {at.level('lcb')} (estimate {at.level('estimate')})"
     else:
-        why_kept = policy.why_kept(at)
+        why_kept = policy._why_kept(at)
     return Explanation(policy._described(), t, columns, arm, why, at.arm, why_kept, end=end, at_end=at_end)
 
 
@@ -66,6 +66,11 @@ def why_next(at: Moment) -> str:
             return "no arm of the race is free"
         return f"its turn among the {left} arms in the race" if left > 1 else "the only arm left in the race"
     return f"best level {at.level('level')}" if at.leads("level") else "its turn"
+
+
+def drew_best(at: Moment) -> str:
+    """By a draw from what is believed of each arm."""
+    return "drew the best sample" if at.pulls[at.arm] else NEVER_PULLED
 
 
 def why_kept(at: Moment) -> str:

@@ -1,6 +1,6 @@
 """The settings of a policy as fields of its class, each declared once: default and allowed values.
 
-A registered class gets its constructor from them, and `Policy.validate` checks them.
+A registered class gets its constructor from them, and `Policy._validate` checks them.
 """
 
 from __future__ import annotations

@@ -85,50 +85,44 @@ def _calls(kernels: Kernels, state_class: type, draws: bool) -> _Calls:
 
 
 class Policy:
-    """Base class of all policies: what users call, and what authors of policies write.
-
-    Users call ``reset``, ``ask``, ``tell``, ``recommend``, ``explain``, ``pulls``, ``get_params``, ``replace``,
-    ``clone``, ``save``, ``load`` and, to keep a run themselves, ``state_dict`` and ``restore``.
+    """Base class of all policies. What users call has no underscore; what authors of policies write begins with one.
 
     Authors (`help(risingbandits.policies)` has an example) write a constructor that only stores its arguments under
-    their own names, or settings as fields made by `risingbandits.policies._settings`, and
+    their own names, or settings as fields made by `risingbandits.policies._settings`, and need only the first two of
 
-    - ``name``, ``summary`` and the other tags below;
-    - ``kernels``, the compiled pieces, or ``kernels_for(n_arms, horizon)`` if they depend on the settings or on the
-      numbers of arms and rounds;
-    - ``new_state(n_arms, horizon, capacity)``, a NamedTuple of numbers and arrays that the kernels read and change, and
-      ``make_room(state, capacity)`` if arrays grow with the pulls;
-    - ``validate()``, which checks the settings, and ``for_problem(problem, horizon)``, which fills in those that a
+    - the tags ``name``, ``kernels`` (the compiled pieces), ``summary``, ``verified``, ``objective``, ``randomised`` and
+      ``needs_horizon``, which say what the policy is and needs;
+    - ``_new_state(n_arms, horizon, capacity)``, a NamedTuple of numbers and arrays that the kernels read and change,
+      and ``_make_room(state, capacity)`` if arrays grow with the pulls;
+    - ``_kernels_for(n_arms, horizon)``, if kernels depend on the settings or on the numbers of arms and rounds;
+    - ``_validate()``, which checks the settings, and ``_for_problem(problem, horizon)``, which fills in those that a
       simulation may know;
-    - ``parts(state, t)``, the columns of `explain`, ``why_next(moment)`` and ``why_kept(moment)``, its reasons (or
-      ``picks`` and ``keeps``, if these are always the same), and ``remark(state)``, what the user should know;
-    - ``take_workers(state, workers)``, if decisions depend on how many pulls are in flight, and ``inform``, if they
+    - ``_parts(state, t)``, the columns of `explain`, ``_why_next(moment)`` and ``_why_kept(moment)``, its reasons, and
+      ``_remark(state)``, what the user should know;
+    - ``_take_workers(state, workers)``, if decisions depend on how many pulls are in flight, and ``inform``, if they
       depend on configs or earlier runs;
-    - ``draws``, a property, if settings other than ``ties`` decide whether the generator is used, and ``draws_on_tell``
-      if ``update`` uses it;
-    - ``from_horizon``, the settings that follow from the horizon if they are None, if it is needed only for these;
-    - ``scratch``, the fields of the state that need not be reset between the runs of a simulation.
+    - ``_draws_on_tell = True`` if ``update`` uses the generator, and ``_scratch``, the names of the fields of the state
+      that need not be reset between the runs of a simulation.
     """
 
+    # Tags: what the policy is and needs. They drive the tests and the table in the documentation.
     name: ClassVar[str]
     kernels: ClassVar[Kernels]
-
-    # Tags: what the policy needs and does. They drive the tests and the table in the documentation.
     summary: ClassVar[str] = ""
     verified: ClassVar[str] = ""  # what decisions were compared with: begins with one of VERIFIED; "" says nothing
-    randomised: ClassVar[bool] = False
-    draws_on_tell: ClassVar[bool] = False  # handing a generator to compiled code costs 9 us, so only where it is used
-    needs_horizon: ClassVar[bool] = False  # with the settings that it has by default
-    from_horizon: ClassVar[tuple[str, ...]] = ()  # settings that follow from the horizon if they are None
-    reward_range: tuple[float, float] | None = None  # the default, if it is a setting
-    compiles: ClassVar[bool] = True  # False: plain Python, see `PlainPolicy`
-    batched: ClassVar[bool] = False
-    in_order: ClassVar[bool] = False  # opens arms in the order of their numbers, and may never reach the last
-    takes_costs: bool = False  # whether `tell` takes what a pull cost, so that pulls are told as they are
-    predicts: bool = False  # recommends the highest predicted value; otherwise `Kernels.recommend` says what
     objective: ClassVar[str] = "cumulative"  # the name of the one that it is made for
-    picks: ClassVar[str] = ""  # why an arm is next, if that is always the same
-    keeps: ClassVar[str] = ""  # why one is recommended, if that is always the same
+    randomised: ClassVar[bool] = False  # also without random ties or a random order
+    needs_horizon: ClassVar[bool | tuple[str, ...]] = (
+        False  # True, or the settings that follow from it if they are None
+    )
+    reward_range: tuple[float, float] | None = None  # the default, if it is a setting
+
+    _scratch: ClassVar[frozenset[str]] = frozenset()  # fields that a run writes before it reads them, or constants
+    _draws_on_tell: ClassVar[bool] = False  # handing a generator to compiled code costs 9 us, so only where it is used
+    _compiles: ClassVar[bool] = True  # False: plain Python, see `PlainPolicy`
+    _in_order: ClassVar[bool] = False  # opens arms in the order of their numbers, and may never reach the last
+    _takes_costs: bool = False  # whether `tell` takes what a pull cost, so that pulls are told as they are
+    _predicts: bool = False  # recommends the highest predicted value; otherwise `Kernels.recommend` says what
 
     _knowledge: Knowledge | None = None  # what was known before the run, if the policy uses it
     _state: Any = None
@@ -140,36 +134,36 @@ class Policy:
     def __init__(self) -> None:
         """A policy without settings."""
 
-    # -- what subclasses say ------------------------------------------------------------------------------------
+    # -- what authors write -------------------------------------------------------------------------------------
 
-    def validate(self) -> None:
+    def _validate(self) -> None:
         """Raise `RisingBanditsError` for a setting that is not allowed; here, for fields whose check refuses it."""
         check_settings(self)
 
-    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
+    def _new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
         """The state before the first round, with room for ``capacity`` pulls."""
-        raise TypeError(f"{type(self).__name__} does not define new_state.")
+        raise TypeError(f"{type(self).__name__} does not define _new_state.")
 
-    def kernels_for(self, n_arms: int, horizon: int | None = None) -> Kernels:
+    def _kernels_for(self, n_arms: int, horizon: int | None = None) -> Kernels:
         """The kernels for these numbers of arms and rounds (None: not known); many arms may have faster ones."""
         return self.kernels
 
-    def make_room(self, state: Any, capacity: int) -> None:
+    def _make_room(self, state: Any, capacity: int) -> None:
         """Grow buffers of ``state`` in place so that ``capacity`` pulls fit, however they are spread."""
 
-    def parts(self, state: Any, t: int) -> dict[str, Floats]:
+    def _parts(self, state: Any, t: int) -> dict[str, Floats]:
         """The parts of each arm's index at round t, for `explain`; empty without an index."""
         return {}
 
-    def why_next(self, at: Moment) -> str:
+    def _why_next(self, at: Moment) -> str:
         """Why the arm of this moment is pulled next, in a few words: which rule says so."""
-        return self.picks if self.picks and at.pulls[at.arm] else reasons.why_next(at)
+        return reasons.why_next(at)
 
-    def why_kept(self, at: Moment) -> str:
+    def _why_kept(self, at: Moment) -> str:
         """Why the arm of this moment is recommended, in a few words."""
-        return self.keeps or reasons.why_kept(at)
+        return reasons.why_kept(at)
 
-    def for_problem(self, problem: RisingBandit, horizon: int) -> Self:
+    def _for_problem(self, problem: RisingBandit, horizon: int) -> Self:
         """This policy with settings that are None filled in from a simulated problem, where it may know them.
 
         These are the noise level for ``sigma`` and, if the curves of all arms end, the length of the longest for
@@ -180,28 +174,23 @@ class Policy:
         told = {name: value for name, value in known.items() if params.get(name, 0) is None and value is not None}
         return self.replace(**told) if told else self
 
-    def take_workers(self, state: Any, workers: int) -> bool:
+    def _take_workers(self, state: Any, workers: int) -> bool:
         """Store in ``state`` how many pulls are made at a time; False if decisions do not depend on it."""
         return False
 
-    def remark(self, state: Any) -> str | None:
+    def _remark(self, state: Any) -> str | None:
         """What the user should know about the run: a sentence, shown once as a warning, or None."""
         return None
 
-    @property
-    def scratch(self) -> frozenset[str]:
-        """Fields of the state that a run never reads before it has written them, or that are constants."""
-        return frozenset()
-
     def _requires_horizon(self) -> bool:
         """Whether runs with these settings must know the number of rounds."""
-        decided = self.from_horizon
-        return self.needs_horizon and (not decided or any(getattr(self, setting) is None for setting in decided))
+        needs = self.needs_horizon
+        return needs if isinstance(needs, bool) else any(getattr(self, setting) is None for setting in needs)
 
     @property
-    def draws(self) -> bool:
+    def _draws(self) -> bool:
         """Whether runs with these settings use the policy's random generator."""
-        return self.randomised or getattr(self, "ties", None) == "random"
+        return self.randomised or any(getattr(self, setting, None) == "random" for setting in ("ties", "order"))
 
     # -- settings -----------------------------------------------------------------------------------------------
 
@@ -236,14 +225,14 @@ class Policy:
             horizon = check_positive_int("horizon", horizon)
         elif self._requires_horizon():
             raise RisingBanditsError(f"{type(self).__name__} needs horizon, the number of rounds, got None.")
-        self.validate()
+        self._validate()
         if self._knowledge is not None:
             self._knowledge = self._knowledge.checked(n_arms)
         try:
-            rng = np.random.default_rng(seed) if self.draws else None
+            rng = np.random.default_rng(seed) if self._draws else None
         except (TypeError, ValueError) as error:
             raise RisingBanditsError(f"seed must be what numpy.random.default_rng takes, got {seed!r}.") from error
-        state = self.new_state(n_arms, horizon, _FIRST_CAPACITY)
+        state = self._new_state(n_arms, horizon, _FIRST_CAPACITY)
         self._begin(n_arms, horizon, state, _FIRST_CAPACITY, [0] * n_arms, rng)
         return self
 
@@ -271,7 +260,7 @@ class Policy:
         self._find_calls()
 
     def _find_calls(self) -> None:
-        kernels = self.kernels_for(self.n_arms, self.horizon)
+        kernels = self._kernels_for(self.n_arms, self.horizon)
         self._calls: Any = _calls(kernels, self._state.__class__, self._rng is not None)
 
     def _state_fields(self, state: Any) -> dict[str, Any]:
@@ -324,20 +313,20 @@ class Policy:
             raise RisingBanditsError(f"reward must be a finite number, got {reward}.")
         if self.rounds >= self._capacity:
             self._capacity = int(_GROWTH * self._capacity) + 1
-            self.make_room(self._state, self._capacity)
+            self._make_room(self._state, self._capacity)
         self.rounds += 1
         self._pulls[arm] += 1
         if self._pulls[arm] > self._room:
             self._levels = levels.make_room(self._levels, 2 * self._room)
             self._room = levels.room(self._levels)
-        rng = self._rng if self.draws_on_tell else None
+        rng = self._rng if self._draws_on_tell else None
         self._calls.tell.call(self._fields, self._levels, self.rounds, arm, float(reward), rng)
         if not self.rounds & _LISTEN and not self._remarked:
             self._say()
 
     def _say(self) -> None:
         """Show the remark of the run as a warning, once."""
-        remark = self.remark(self._state)
+        remark = self._remark(self._state)
         if remark is not None:
             self._remarked = True
             warnings.warn(f"{self.name}: {remark}", stacklevel=3)
@@ -349,7 +338,7 @@ class Policy:
         return np.array(self._pulls, dtype=np.int64)
 
     @property
-    def informed(self) -> bool:
+    def _informed(self) -> bool:
         """Whether the policy uses what it was told by `inform`."""
         return self._knowledge is not None
 
@@ -361,11 +350,11 @@ class Policy:
         """
         return False
 
-    def propose(self, available: Sequence[bool] | Mask = None) -> int:
+    def _propose(self, available: Sequence[bool] | Mask = None) -> int:
         """What `ask` would answer; it changes nothing."""
         return self.clone().ask(available)
 
-    def give(self, arm: int) -> None:
+    def _give(self, arm: int) -> None:
         """Note that a pull of ``arm`` was given out, as it was proposed: what `ask` does after its decision."""
 
     def expect_workers(self, workers: int) -> bool:
@@ -374,7 +363,7 @@ class Policy:
         Returns whether decisions take that into account.
         """
         self._check_begun("expect_workers")
-        return self.take_workers(self._state, check_positive_int("workers", workers))
+        return self._take_workers(self._state, check_positive_int("workers", workers))
 
     def _expect_lengths(self, lengths: ArrayLike) -> None:
         """From now on each arm has at most so many pulls in all (infinity: not known), for what is predicted of it."""
@@ -411,14 +400,14 @@ class Policy:
         its own say so.
         """
         self._check_begun("recommend")
-        if self.predicts:
+        if self._predicts:
             return posterior.best(self._levels, self._stated_end()[0], self._lengths)
         return int(self._calls.recommend.call(self._fields, self.rounds, self._levels))
 
     def explain(self) -> Explanation:
         """What is known about each arm, which is next and why, which one to keep and why; changes nothing."""
         self._check_begun("explain")
-        found = reasons.explanation(self, self._state, self.propose())
+        found = reasons.explanation(self, self._state, self._propose())
         return replace(found, against=reasons.against_by_columns(found))
 
     def _described(self) -> str:

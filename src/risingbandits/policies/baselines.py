@@ -9,8 +9,10 @@ import numpy as np
 from risingbandits._core.errors import RisingBanditsError
 from risingbandits._core.jit import kernel
 from risingbandits._core.types import Floats, Mask, Rng
+from risingbandits.policies import _reasons as reasons
 from risingbandits.policies._settings import integer
 from risingbandits.policies.base import Kernels, Policy
+from risingbandits.policies.explanation import Moment
 from risingbandits.policies.registry import register
 
 if TYPE_CHECKING:
@@ -65,15 +67,20 @@ class Constant(Policy):
     name = "constant"
     summary = "always the arm given"
     verified = "derived here"
-    picks = keeps = "the arm that it was given"
     kernels = Kernels(select=select, update=update, recommend=recommend)
 
     arm: int = integer(0, minimum=0)
 
-    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
+    def _new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
         if self.arm >= n_arms:
             raise RisingBanditsError(f"arm must be 0 to {n_arms - 1}, got {self.arm}.")
         return State(arm=int(self.arm), n_arms=n_arms)
+
+    def _why_next(self, at: Moment) -> str:
+        return self._why_kept(at) if at.pulls[at.arm] else reasons.NEVER_PULLED
+
+    def _why_kept(self, at: Moment) -> str:
+        return "the arm that it was given"
 
 
 @register
@@ -94,7 +101,7 @@ class OracleConstant(Constant):
     Examples
     --------
     >>> from risingbandits import get_problem
-    >>> OracleConstant().for_problem(get_problem("paper-2arms"), horizon=200_000)
+    >>> OracleConstant()._for_problem(get_problem("paper-2arms"), horizon=200_000)
     OracleConstant(arm=1)
     """
 
@@ -104,12 +111,12 @@ class OracleConstant(Constant):
 
     arm: int | None = integer(None, minimum=0)  # type: ignore[assignment]
 
-    def validate(self) -> None:
+    def _validate(self) -> None:
         if self.arm is None:
             raise RisingBanditsError("arm must be given to the oracle outside simulate, got None.")
-        super().validate()
+        super()._validate()
 
-    def for_problem(self, problem: RisingBandit, horizon: int) -> Self:
+    def _for_problem(self, problem: RisingBandit, horizon: int) -> Self:
         return self if self.arm is not None else self.replace(arm=problem.oracle_arm(horizon))
 
 
@@ -146,8 +153,10 @@ class RoundRobin(Policy):
     name = "round-robin"
     summary = "every arm in turn"
     verified = "derived here"
-    picks = "its turn (round robin)"
     kernels = Kernels(select=select_turn, update=update_turn)
 
-    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> TurnState:
+    def _new_state(self, n_arms: int, horizon: int | None, capacity: int) -> TurnState:
         return TurnState(turn=np.zeros(1, dtype=np.int64), n_arms=n_arms)
+
+    def _why_next(self, at: Moment) -> str:
+        return "its turn (round robin)" if at.pulls[at.arm] else reasons.NEVER_PULLED

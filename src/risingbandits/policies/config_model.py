@@ -111,7 +111,7 @@ class ConfigModel(PlainPolicy):
     summary = "a Gaussian process over configs, earlier runs and resource"
     verified = "derived here"
     objective = "best-arm"
-    takes_costs = True
+    _takes_costs = True
 
     max_pulls: int | None = integer(None)
 
@@ -132,8 +132,8 @@ class ConfigModel(PlainPolicy):
         self._space: Space | None = None
         self._learnt: _Learnt | None = None
 
-    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> PlainState:
-        state = super().new_state(n_arms, horizon, capacity)
+    def _new_state(self, n_arms: int, horizon: int | None, capacity: int) -> PlainState:
+        state = super()._new_state(n_arms, horizon, capacity)
         state.run._knowledge = self._knowledge
         return state
 
@@ -182,7 +182,7 @@ class ConfigModel(PlainPolicy):
 
     # -- a run --------------------------------------------------------------------------------------------------
 
-    def start(self) -> None:
+    def _start(self) -> None:
         self.seed = int(self.rng.integers(2**32))
         self.curves: list[list[float]] = [[] for _ in range(self.n_arms)]
         self.told: list[int] = []  # the arm of each pull,
@@ -193,17 +193,17 @@ class ConfigModel(PlainPolicy):
         self.asks = self.starts = 0
         self._forget()
 
-    def select(self, available: Any) -> int:
+    def _select(self, available: Any) -> int:
         arm = self.decide(available)
         self.note(arm)
         return arm
 
-    def propose(self, available: Any = None) -> int:
+    def _propose(self, available: Any = None) -> int:
         self._check_begun("propose")
         everyone = np.ones(self.n_arms, dtype=np.bool_)
         return int(self._state.run.decide(everyone if available is None else np.asarray(available)))
 
-    def give(self, arm: int) -> None:
+    def _give(self, arm: int) -> None:
         self._check_begun("give")
         self._state.run.note(arm)
 
@@ -220,7 +220,7 @@ class ConfigModel(PlainPolicy):
         self.asked[arm] = count + 1
         self.asks += 1
 
-    def update(self, arm: int, reward: float) -> None:
+    def _update(self, arm: int, reward: float) -> None:
         self.curves[arm].append(float(reward))
         self.told.append(arm)
         self.costs.append(None)
@@ -362,7 +362,7 @@ class ConfigModel(PlainPolicy):
 
     # -- what it says -------------------------------------------------------------------------------------------
 
-    def why_next(self, at: Moment) -> str:
+    def _why_next(self, at: Moment) -> str:
         run = at.state.run
         if 0 < at.pulls[at.arm] < run.goals[at.arm]:
             return f"on its way to {run.goals[at.arm]} pulls"

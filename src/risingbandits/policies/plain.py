@@ -28,28 +28,28 @@ class PlainState(NamedTuple):
 
 
 def _select(state: PlainState, t: int, available: Mask, rng: Rng) -> int:
-    run = state.run.begun(rng)
+    run = state.run._begun(rng)
     if available is None:
         available = np.ones(run.n_arms, dtype=np.bool_)
-    arm = run.select(available)
+    arm = run._select(available)
     if not (isinstance(arm, int | np.integer) and 0 <= arm < run.n_arms and available[arm]):
-        raise RisingBanditsError(f"select of {run.name} must return the number of an available arm, got {shown(arm)}.")
+        raise RisingBanditsError(f"_select of {run.name} must return the number of an available arm, got {shown(arm)}.")
     return int(arm)
 
 
 def _update(state: PlainState, t: int, arm: int, reward: float, rng: Rng) -> None:
-    state.run.begun(rng).update(arm, reward)
+    state.run._begun(rng)._update(arm, reward)
 
 
 def _recommend(state: PlainState, t: int, known: Any) -> int:
-    return int(state.run.best())
+    return int(state.run._best())
 
 
 def begin(state: PlainState, rng: Rng) -> None:
     """Start the run, or go on with one that was restored."""
     if state.run._started:
         state.run.rng = rng
-    state.run.begun(rng)
+    state.run._begun(rng)
 
 
 def calls(kernels: Kernels) -> Any:
@@ -75,11 +75,11 @@ class PlainPolicy(Policy):
 
     Authors write a constructor as for `Policy`, or fields made by `risingbandits.policies._settings`, and
 
-    - ``start()``, which begins a run: it sets attributes, and finds ``self.n_arms``, ``self.horizon`` (None: unknown)
+    - ``_start()``, which begins a run: it sets attributes, and finds ``self.n_arms``, ``self.horizon`` (None: unknown)
       and ``self.rng``, a generator that follows from the seed;
-    - ``select(available)``, which returns the arm to pull; ``available`` has one boolean per arm;
-    - ``update(arm, reward)``, which takes in the reward of a pull, possibly of an arm that was not selected;
-    - ``best()``, which returns the arm to recommend, if that is not the one with the highest recent level.
+    - ``_select(available)``, which returns the arm to pull; ``available`` has one boolean per arm;
+    - ``_update(arm, reward)``, which takes in the reward of a pull, possibly of an arm that was not selected;
+    - ``_best()``, which returns the arm to recommend, if that is not the one with the highest recent level.
 
     Attributes that a run sets are numbers, strings, None, arrays, and lists and dicts of all but arrays, so that a run
     can be copied, saved and continued. Those with a leading underscore are not kept: they can be computed again, and
@@ -91,11 +91,11 @@ class PlainPolicy(Policy):
     >>> from risingbandits import simulate
     >>> class LastBest(PlainPolicy):
     ...     name = "last-best"
-    ...     def start(self):
+    ...     def _start(self):
     ...         self.last = np.full(self.n_arms, np.inf)
-    ...     def select(self, available):
+    ...     def _select(self, available):
     ...         return np.argmax(np.where(available, self.last, -np.inf))
-    ...     def update(self, arm, reward):
+    ...     def _update(self, arm, reward):
     ...         self.last[arm] = reward
     >>> policy = LastBest().reset(n_arms=2)
     >>> policy.tell(0, 0.3)
@@ -105,9 +105,9 @@ class PlainPolicy(Policy):
     ['last-best']
     """
 
-    compiles: ClassVar[bool] = False
+    _compiles: ClassVar[bool] = False
     randomised = True
-    draws_on_tell = True
+    _draws_on_tell = True
 
     n_arms: int
     horizon: int | None
@@ -116,42 +116,42 @@ class PlainPolicy(Policy):
 
     # -- what subclasses say ------------------------------------------------------------------------------------
 
-    def start(self) -> None:
+    def _start(self) -> None:
         """Begin a run: set the attributes that it needs."""
 
-    def select(self, available: np.ndarray[Any, np.dtype[np.bool_]]) -> int:
+    def _select(self, available: np.ndarray[Any, np.dtype[np.bool_]]) -> int:
         """The arm to pull next, one of the ``available``."""
-        raise TypeError(f"{type(self).__name__} does not define select.")
+        raise TypeError(f"{type(self).__name__} does not define _select.")
 
-    def update(self, arm: int, reward: float) -> None:
+    def _update(self, arm: int, reward: float) -> None:
         """Take in a reward."""
 
-    def best(self) -> int:
+    def _best(self) -> int:
         """The arm to recommend; by default the one with the highest recent level less its standard error."""
-        raise TypeError(f"{type(self).__name__} does not define best.")
+        raise TypeError(f"{type(self).__name__} does not define _best.")
 
     # -- the adapter --------------------------------------------------------------------------------------------
 
     @property
-    def draws(self) -> bool:
+    def _draws(self) -> bool:
         """Every run has a generator."""
         return True
 
-    def kernels_for(self, n_arms: int, horizon: int | None = None) -> Kernels:
-        own = type(self).best is not PlainPolicy.best
+    def _kernels_for(self, n_arms: int, horizon: int | None = None) -> Kernels:
+        own = type(self)._best is not PlainPolicy._best
         return Kernels(_select, _update, _recommend if own else levels.recommend)
 
-    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> PlainState:
+    def _new_state(self, n_arms: int, horizon: int | None, capacity: int) -> PlainState:
         run = self.replace()
         run.n_arms, run.horizon = n_arms, horizon
         return PlainState(run)
 
-    def begun(self, rng: Rng) -> Self:
+    def _begun(self, rng: Rng) -> Self:
         """This run, started with its first generator."""
         if not self._started:
             assert rng is not None
             self.rng, self._started = rng, True
-            self.start()
+            self._start()
         return self
 
     def _begin(self, n_arms: int, horizon: int | None, state: Any, *rest: Any, **more: Any) -> None:
@@ -159,7 +159,7 @@ class PlainPolicy(Policy):
         begin(state, self._rng)
 
     def _find_calls(self) -> None:
-        self._calls = calls(self.kernels_for(self.n_arms))
+        self._calls = calls(self._kernels_for(self.n_arms))
 
     def _state_fields(self, state: PlainState) -> dict[str, Any]:
         """The attributes of the run."""

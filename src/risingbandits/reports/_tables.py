@@ -84,8 +84,6 @@ def _tags(policy: type[Policy]) -> list[str]:
     tags.append("needs the horizon" if policy.needs_horizon else "anytime")
     if policy.reward_range is not None:
         tags.append("rewards in [{:g}, {:g}]".format(*policy.reward_range))
-    if policy.batched:
-        tags.append("batched")
     return tags
 
 

@@ -189,16 +189,16 @@ class Runner:
         self.arms = (arms or problem.simulated_arms or CurveArms)(problem, horizon)
         self.n_arms, self.horizon, self.record_at = problem.n_arms, horizon, record_at
         self.limits = problem.lengths if after_end == "stop" else None
-        self.state = policy.new_state(problem.n_arms, horizon, horizon)
-        kernels = policy.kernels_for(problem.n_arms, horizon)
-        self.by_levels = kernels.recommend is levels.recommend or policy.predicts
-        if loop is None and policy.compiles:
+        self.state = policy._new_state(problem.n_arms, horizon, horizon)
+        kernels = policy._kernels_for(problem.n_arms, horizon)
+        self.by_levels = kernels.recommend is levels.recommend or policy._predicts
+        if loop is None and policy._compiles:
             loop = compiled_loop(kernels, self.state.__class__, self.arms.pull)
         self.loop = loop or plain_loop(policy, kernels, self.arms.pull)
         self.at_start = {
             name: value.copy()
             for name, value in self.state._asdict().items()
-            if isinstance(value, np.ndarray) and name not in policy.scratch
+            if isinstance(value, np.ndarray) and name not in policy._scratch
         }
 
     def play(self, seed: np.random.SeedSequence) -> Run:
@@ -208,8 +208,8 @@ class Runner:
 
     def play_seeded(self, arms_seed: np.random.SeedSequence, policy_seed: Any) -> Run:
         """One run with a seed for the arms and one for the policy."""
-        if not self.policy.compiles:  # its run may be anything
-            self.state = self.policy.new_state(self.n_arms, self.horizon, self.horizon)
+        if not self.policy._compiles:  # its run may be anything
+            self.state = self.policy._new_state(self.n_arms, self.horizon, self.horizon)
         for name, value in self.at_start.items():
             np.copyto(getattr(self.state, name), value)
         pulls = np.zeros(self.n_arms, dtype=np.int64)
@@ -220,7 +220,7 @@ class Runner:
             self.state,
             self.arms.state,
             self.horizon,
-            np.random.default_rng(policy_seed) if self.policy.draws else None,
+            np.random.default_rng(policy_seed) if self.policy._draws else None,
             self.arms.restart(arms_seed),
             pulls,
             self.record_at,
@@ -230,9 +230,9 @@ class Runner:
             self.limits,
             known,
         )
-        if self.policy.predicts and known is not None:
+        if self.policy._predicts and known is not None:
             lengths = None if self.limits is None else self.limits.astype(np.float64)
             longest = math.inf if lengths is None else lengths.max()
             end, _ = posterior.stated_end(pulls.max(), self.horizon - int(pulls.sum()), longest)
             recommended = posterior.best(known, end, lengths)
-        return Run(gained, pulls, int(recommended), earned, self.policy.remark(self.state))
+        return Run(gained, pulls, int(recommended), earned, self.policy._remark(self.state))

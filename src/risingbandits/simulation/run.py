@@ -97,9 +97,9 @@ def simulate(
     rounds = record_rounds(record_at, horizon)
     objective = Objective.get(objective)
     given = labelled_policies(policies, objective)
-    labelled = {label: policy.for_problem(problem, horizon) for label, policy in given.items()}
+    labelled = {label: policy._for_problem(problem, horizon) for label, policy in given.items()}
     for policy in labelled.values():
-        policy.validate()
+        policy._validate()
     stops = check_choice("after_end", after_end, AFTER_END) == "stop"
     if stops and problem.lengths is None:
         raise RisingBanditsError('after_end="stop" needs a problem whose arms end: give it max_pulls.')

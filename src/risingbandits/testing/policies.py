@@ -49,15 +49,15 @@ def check_policy(policy: Policy, rounds: int = 150) -> None:
     from NumPy's global generator, and equality, bit for bit, of interpreted, compiled and ask/tell runs of ``rounds``
     rounds.
     """
-    policy = policy.for_problem(_problem(5), _ROUNDS)
+    policy = policy._for_problem(_problem(5), _ROUNDS)
     _check_settings(policy)
     _check_wrong_settings(policy)
     try:
         for n_arms in (1, 2, 5):
             _check_arms_and_masks(policy, n_arms)
     except RisingBanditsError as error:
-        untagged = "rng is None" in str(error) and not (policy.randomised or policy.draws_on_tell)
-        assert not untagged, f"{policy!r}: uses rng, so it must be tagged randomised or draws_on_tell."
+        untagged = "rng is None" in str(error) and not (policy.randomised or policy._draws_on_tell)
+        assert not untagged, f"{policy!r}: uses rng, so it must be tagged randomised or _draws_on_tell."
         raise
     _check_seeds(policy)
     # A file names its policy, which is then looked up.
@@ -85,7 +85,7 @@ def check_same_in_all_modes(policy: Policy, problem: RisingBandit, horizon: int,
 def play_interpreted(policy: Policy, problem: RisingBandit, horizon: int, seed: int | np.random.SeedSequence) -> Run:
     """A run in plain Python, every kernel included."""
     arms = (problem.simulated_arms or CurveArms)(problem, horizon)
-    slow = interpreted(loop, **policy.kernels_for(problem.n_arms, horizon)._asdict(), pull=arms.pull)
+    slow = interpreted(loop, **policy._kernels_for(problem.n_arms, horizon)._asdict(), pull=arms.pull)
     runner = Runner(policy, problem, horizon, np.arange(1, horizon + 1), loop=slow)
     with np.errstate(all="ignore"):
         return runner.play(_sequence(seed))
@@ -162,9 +162,9 @@ def _check_wrong_settings(policy: Policy) -> None:
 
 
 def refusals(policy: Policy, name: str) -> list[str]:
-    """What `Policy.validate` says about values of a setting that make no sense, where it refuses them."""
+    """What `Policy._validate` says about values of a setting that make no sense, where it refuses them."""
     changed = [policy.replace(**{name: value}) for value in WRONG]
-    return [said for said in map(_sentence, (wrong.validate for wrong in changed)) if said is not None]
+    return [said for said in map(_sentence, (wrong._validate for wrong in changed)) if said is not None]
 
 
 def _check_arms_and_masks(policy: Policy, n_arms: int) -> None:
@@ -182,7 +182,7 @@ def _check_arms_and_masks(policy: Policy, n_arms: int) -> None:
     policy.reset(n_arms, _ROUNDS, seed=1)
     for _ in range(_ROUNDS):  # ties: equal rewards for all
         policy.tell(policy.ask(), 0.5)
-    if not policy.draws:
+    if not policy._draws:
         only = np.zeros(n_arms, dtype=bool)
         only[-1] = True
         assert policy.ask(only) == n_arms - 1, f"{policy!r}: the only available arm must be chosen."

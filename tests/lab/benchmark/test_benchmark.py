@@ -128,10 +128,10 @@ class Broken(RoundRobin):
 
     name = "broken"
 
-    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
+    def _new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
         if n_arms > 2:
             raise RuntimeError("more than two\narms.")
-        return super().new_state(n_arms, horizon, capacity)
+        return super()._new_state(n_arms, horizon, capacity)
 
 
 def test_a_failure_is_reported_and_stops_nobody(tmp_path: Path, played: list[tuple[str, str]]) -> None:

@@ -58,7 +58,7 @@ def test_the_yardstick_looks_at_few_arms() -> None:
     assert drawn[0] != drawn[1]
     outside = [arm not in drawn[-1] for arm in range(30)]
     assert outside[policy.ask(outside)]
-    assert [yardstick.new_state(arms, rounds, 1).few for arms, rounds in ((50, 2_500), (5, 2_500), (9, None))] == [
+    assert [yardstick._new_state(arms, rounds, 1).few for arms, rounds in ((50, 2_500), (5, 2_500), (9, None))] == [
         17,
         5,
         9,

@@ -37,7 +37,7 @@ def test_loop_is_ask_and_tell(name: str) -> None:
     for number in range(2):
         arms_seed, policy_seed = np.random.SeedSequence(4, spawn_key=(number,)).spawn(2)
         bandit = LiveBandit(rows, SMALL, 200).reset(arms_seed)
-        policy = get_policy(name).for_problem(curves, 200).reset(len(SMALL), 200, policy_seed)
+        policy = get_policy(name)._for_problem(curves, 200).reset(len(SMALL), 200, policy_seed)
         rewards, means = [], []
         for _ in range(200):
             arm = policy.ask()

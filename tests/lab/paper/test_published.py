@@ -19,7 +19,7 @@ def test_defaults_are_the_papers_and_nothing_is_registered() -> None:
     np.testing.assert_array_equal(result.regret["paper"], result.regret["published"])
     assert "red-ucb-published" not in policy_names()
     with pytest.raises(RisingBanditsError, match="first_index"):
-        PublishedREdUCB(first_index=math.nan).validate()
+        PublishedREdUCB(first_index=math.nan)._validate()
 
 
 def test_index_1_leaves_most_arms_alone() -> None:

@@ -134,9 +134,9 @@ def test_contract(policy: Policy) -> None:
 def test_pruning_changes_nothing() -> None:
     problem = graph_problem(150, 2_500, seed=1, cliques=40)
     for sigma in (0.0, 0.1):
-        policy = GraphREdUCB(sigma=sigma).for_problem(problem, 2_500)
+        policy = GraphREdUCB(sigma=sigma)._for_problem(problem, 2_500)
         pruned = Runner(policy, problem, 2_500, np.array([2_500])).play(np.random.SeedSequence(1))
-        state_class: Any = type(policy.new_state(150, 1, 1))
+        state_class: Any = type(policy._new_state(150, 1, 1))
         full_scan = compiled_loop(policy.kernels, state_class, triggered_pull)
         plain = Runner(policy, problem, 2_500, np.array([2_500]), loop=full_scan)
         np.testing.assert_array_equal(plain.play(np.random.SeedSequence(1)).pulls, pruned.pulls)
@@ -144,12 +144,12 @@ def test_pruning_changes_nothing() -> None:
 
 def test_the_problem_tells_its_triggers() -> None:
     problem = problem_with(0.1, 50)
-    told = GraphREdUCB().for_problem(problem, 50)
+    told = GraphREdUCB()._for_problem(problem, 50)
     assert np.array_equal(told.triggers, trigger_matrix(problem))
     assert told.sigma == 0.1
-    assert GraphREdUCB().for_problem(power_law_problem(3), 50).triggers is None
+    assert GraphREdUCB()._for_problem(power_law_problem(3), 50).triggers is None
     own = GraphREdUCB(triggers=np.eye(4))
-    assert own.for_problem(problem, 50).triggers is own.triggers
+    assert own._for_problem(problem, 50).triggers is own.triggers
 
 
 def test_it_goes_on_from_a_file(tmp_path: Path) -> None:

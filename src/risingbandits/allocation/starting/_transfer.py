@@ -71,7 +71,7 @@ class Transfer(Option):
         said = f"prior from {prior.tasks} task{'' if prior.tasks == 1 else 's'}" if prior.tasks else "prior from scores"
         if prior.agreement is not None:
             said += f", agreement among them {prior.agreement:.2g}"
-        if not ledger.policy.informed:
+        if not ledger.policy._informed:
             return f"{said}, not used by policy {ledger.policy.name}"
         told = [arm for arm in ledger.arms if arm.rewards]
         if len(told) < 2:

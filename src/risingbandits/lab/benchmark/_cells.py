@@ -80,7 +80,7 @@ class Cells:
         try:
             for problem in benchmark.problems:
                 own = policy.on(benchmark, problem)
-                own.validate()
+                own._validate()
                 files = [source_hash(kind.__module__) for kind in type(own).__mro__]
                 digest.update(f"{type(own).__qualname__} {own!r} {files};".encode())
         except Exception as error:

@@ -45,7 +45,7 @@ class FewArmsUCB(GaussianUCB):
 
     If none of them is available, a random other arm gets the pull.
 
-    >>> FewArmsUCB().new_state(50, 900, 900).few
+    >>> FewArmsUCB()._new_state(50, 900, 900).few
     10
     """
 
@@ -57,9 +57,9 @@ class FewArmsUCB(GaussianUCB):
     def __init__(self) -> None:
         super().__init__(sigma="auto")
 
-    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
+    def _new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
         return State(
-            *super().new_state(n_arms, horizon, capacity),
+            *super()._new_state(n_arms, horizon, capacity),
             few=n_arms if horizon is None else min(n_arms, math.ceil(math.sqrt(horizon) / 3)),
             order=np.arange(n_arms),
             drawn=np.zeros(1, dtype=np.int64),

@@ -44,7 +44,7 @@ class LabelledPolicy:
     def on(self, benchmark: Benchmark, problem: Problem) -> Policy:
         """The policy as it plays a problem of the benchmark."""
         policy = Objective.get(benchmark.objective).policy() if self.policy is None else self.policy
-        return policy.for_problem(problem.instance(), problem.horizon) if policy.name == ORACLE else policy
+        return policy._for_problem(problem.instance(), problem.horizon) if policy.name == ORACLE else policy
 
     @property
     def text(self) -> str:

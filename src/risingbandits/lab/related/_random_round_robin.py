@@ -180,7 +180,7 @@ class RandomRoundRobin(Policy):
 
     randomised = True
     needs_horizon = True
-    scratch = frozenset({"pool"})
+    _scratch = frozenset({"pool"})
 
     alpha: float
     m: float | None
@@ -214,10 +214,10 @@ class RandomRoundRobin(Policy):
             places=histories.new_places(n_arms),
         )
 
-    def make_room(self, state: Any, capacity: int) -> None:
+    def _make_room(self, state: Any, capacity: int) -> None:
         histories.make_room(state.pool, self.n_arms, capacity)
 
-    def parts(self, state: Any, t: int) -> dict[str, Floats]:
+    def _parts(self, state: Any, t: int) -> dict[str, Floats]:
         levels = np.full(len(state.pulls), np.nan)
         for arm in np.flatnonzero(state.pulls):
             levels[arm] = interpreted(level)(state, arm, 0)
@@ -226,7 +226,7 @@ class RandomRoundRobin(Policy):
             bars = state.bar[HEIGHT] * ((state.pulls - state.begun + 1) / state.bar[TAU]) ** state.alpha
         return {"level": levels, "bar": bars, "given up": state.given_up.astype(np.float64)}
 
-    def why_next(self, at: Moment) -> str:
+    def _why_next(self, at: Moment) -> str:
         if at.parts["given up"][at.arm]:
             return f"all arms were given up, and it had the best level {at.level('level')}"
         if at.state.pulls[at.arm] == at.state.begun[at.arm]:

@@ -207,15 +207,15 @@ class AdSwitch(Policy):
     verified = "published definition (recalled, and compared with a public program)"
     kernels = Kernels(select=select, update=update)
     randomised = True
-    draws_on_tell = True
+    _draws_on_tell = True
     needs_horizon = True
-    scratch = frozenset({"pool", "order"})
+    _scratch = frozenset({"pool", "order"})
 
     c1: float = number(16.1, above=0.0)
     every: int = integer(1)
     reward_range: tuple[float, float] = unit_range()
 
-    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
+    def _new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
         rounds = max(horizon or 2, 2)
         low, width = reward_scale.low_and_width(self.reward_range)
         return State(
@@ -239,11 +239,11 @@ class AdSwitch(Policy):
             clock=np.array([1, 0], dtype=np.int64),
         )
 
-    def make_room(self, state: Any, capacity: int) -> None:
+    def _make_room(self, state: Any, capacity: int) -> None:
         histories.make_room(state.pool, self.n_arms, capacity)
         state.order.resize(capacity, refcheck=False)
 
-    def parts(self, state: Any, t: int) -> dict[str, Floats]:
+    def _parts(self, state: Any, t: int) -> dict[str, Floats]:
         """The mean of each arm in this episode, whether it is good, and the number of the episode."""
         return {
             "level": recent_means.levels(state, state.pulls),

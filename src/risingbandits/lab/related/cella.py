@@ -253,7 +253,7 @@ class CellaETC(recent_means.RecentPolicy):
     summary = "every arm in turn until one surely ends highest (losses fall like a known power)"
     verified = "published definition"
     needs_horizon = True
-    scratch = frozenset({"pool"})
+    _scratch = frozenset({"pool"})
     kernels = Kernels(select=select, update=update_etc, recommend=recommend)
 
     rho: float = number(0.5, above=0.0, below=1.0)
@@ -261,7 +261,7 @@ class CellaETC(recent_means.RecentPolicy):
     delta: float | None = number(None, above=0.0, below=1.0)
     scale: float = number(1.0, above=0.0)
 
-    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
+    def _new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
         rounds = horizon or 1
         delta = 1.0 / rounds if self.delta is None else float(self.delta)
         printed = 10.0 * (math.sqrt(self.U) + 1.0) ** 2 / (self.rho * (1.0 - self.rho))
@@ -275,7 +275,7 @@ class CellaETC(recent_means.RecentPolicy):
             curve=np.zeros((n_arms, 4)),
         )
 
-    def parts(self, state: Any, t: int) -> dict[str, Floats]:
+    def _parts(self, state: Any, t: int) -> dict[str, Floats]:
         n = np.maximum(state.pulls, 1).astype(np.float64)
         end = n + max(state.horizon - (t - 1), 0)
         limit, rise = state.curve[:, LIMIT], state.curve[:, RISE]
@@ -288,7 +288,7 @@ class CellaETC(recent_means.RecentPolicy):
         known = {name: np.where(state.pulls > 0, values, np.nan) for name, values in columns.items()}
         return {**known, "active": sweeps.active(state.place, state.marks)}
 
-    def why_kept(self, at: Moment) -> str:
+    def _why_kept(self, at: Moment) -> str:
         left = int(at.state.marks[sweeps.ACTIVE])
         race = f"the best of the {left} arms in the race" if left > 1 else "the only arm left in the race"
         return f"predicted end {at.level('final')}, {race}"

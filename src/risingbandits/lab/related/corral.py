@@ -133,15 +133,14 @@ class Corral(Policy):
     verified = "published definition"
     kernels = Kernels(select=select, update=update)
     randomised = True
-    needs_horizon = True
-    from_horizon = ("eta", "gamma", "growth")
+    needs_horizon = ("eta", "gamma", "growth")
 
     eta: float | None = number(None, above=0.0)
     gamma: float | None = number(None, above=0.0, maximum=1.0)
     growth: float | None = number(None, minimum=1.0)
     reward_range: tuple[float, float] = unit_range()
 
-    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
+    def _new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
         rounds = horizon or 1
         low, width = reward_scale.low_and_width(self.reward_range)
         return State(
@@ -157,7 +156,7 @@ class Corral(Policy):
             restarts=np.zeros(n_arms, dtype=np.int64),
         )
 
-    def parts(self, state: Any, t: int) -> dict[str, Floats]:
+    def _parts(self, state: Any, t: int) -> dict[str, Floats]:
         """The chance of each arm, all being available, its rate and how often that has grown."""
         return {
             "probability": state.chances.copy(),

@@ -140,7 +140,7 @@ class CureUCB(noise.NoisePolicy):
     summary = "what each arm may give on average in the rounds that are left (derived)"
     verified = "derived here"
     kernels = Kernels(select=select, update=red_ucb.update)
-    scratch = frozenset({"pool"})
+    _scratch = frozenset({"pool"})
     needs_horizon = True
 
     eps: float = setting(0.25, red_ucb._check_eps)
@@ -150,7 +150,7 @@ class CureUCB(noise.NoisePolicy):
     ceiling: float | None = number(None)
     ties: str = tie_rule()
 
-    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
+    def _new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
         sigma = self.unit_sigma()
         line = np.zeros((n_arms, 5))
         line[:, 0] = np.inf
@@ -168,11 +168,11 @@ class CureUCB(noise.NoisePolicy):
             **self.noise_fields(n_arms),
         )
 
-    def make_room(self, state: Any, capacity: int) -> None:
+    def _make_room(self, state: Any, capacity: int) -> None:
         if not state.deterministic:
             histories.make_room(state.pool, self.n_arms, capacity)
 
-    def parts(self, state: Any, t: int) -> dict[str, Floats]:
+    def _parts(self, state: Any, t: int) -> dict[str, Floats]:
         left, root = max(state.horizon - t + 1, 1), math.sqrt(math.log(t)) * interpreted(noise.factor)(state)
         p, q, r, s, level = state.line.T
         known = np.isfinite(p)

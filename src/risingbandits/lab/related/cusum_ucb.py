@@ -137,8 +137,7 @@ class CUSUMUCB(Policy):
     summary = "UCB that forgets an arm when a cumulative sum says that it has changed"
     verified = "published definition"
     randomised = True
-    needs_horizon = True
-    from_horizon = ("h", "alpha")
+    needs_horizon = ("h", "alpha")
     kernels = Kernels(select=select, update=update)
 
     M: int = integer(100)
@@ -150,7 +149,7 @@ class CUSUMUCB(Policy):
     reward_range: tuple[float, float] = unit_range()
     ties: str = tie_rule()
 
-    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
+    def _new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
         stretch = max((horizon or 1) / self.changes, 1.0)  # rounds between changes
         low, width = reward_scale.low_and_width(self.reward_range)
         return State(
@@ -170,11 +169,11 @@ class CUSUMUCB(Policy):
             changes=np.zeros(n_arms, dtype=np.int64),
         )
 
-    def parts(self, state: Any, t: int) -> dict[str, np.ndarray]:
+    def _parts(self, state: Any, t: int) -> dict[str, np.ndarray]:
         width = state.scale * math.sqrt(math.log(max(float(state.known[0]), 1.0)))
         return _restarts.parts(running_means.parts(state, width), state.changes)
 
-    def why_next(self, at: Moment) -> str:
+    def _why_next(self, at: Moment) -> str:
         if at.pulls[at.arm] and not at.leads("value"):
             return "drawn at random, so that changes are noticed"
-        return _restarts.forgotten(at) or super().why_next(at)
+        return _restarts.forgotten(at) or super()._why_next(at)

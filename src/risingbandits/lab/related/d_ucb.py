@@ -109,8 +109,7 @@ class DUCB(Policy):
     name = "d-ucb"
     summary = "UCB with fading rewards"
     verified = "published definition"
-    needs_horizon = True
-    from_horizon = ("discount",)
+    needs_horizon = ("discount",)
     kernels = Kernels(select=select_fading, update=update_fading)
 
     discount: float | None = number(None, minimum=1e-6, below=1.0)
@@ -119,7 +118,7 @@ class DUCB(Policy):
     reward_range: tuple[float, float] = unit_range()
     ties: str = tie_rule()
 
-    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> FadingState:
+    def _new_state(self, n_arms: int, horizon: int | None, capacity: int) -> FadingState:
         if self.discount is not None:
             discount = float(self.discount)
         elif horizon is not None:
@@ -139,6 +138,6 @@ class DUCB(Policy):
             root=np.zeros(n_arms),
         )
 
-    def parts(self, state: Any, t: int) -> dict[str, np.ndarray]:
+    def _parts(self, state: Any, t: int) -> dict[str, np.ndarray]:
         width = state.scale * math.sqrt(math.log(max(float(state.clock[1]), 1.0)) * float(state.clock[0]))
         return running_means.parts(state, width, seen=state.root > 0.0)

@@ -41,7 +41,7 @@ class Exp3(_exp3.Exp3Policy):
     name = "exp3"
     summary = "exponential weights against arbitrary rewards"
     verified = "published definition"
-    from_horizon = ("gamma",)
+    needs_horizon = ("gamma",)
 
     gamma: float | None = number(None, above=0.0, maximum=1.0)
     reward_range: tuple[float, float] = unit_range()
@@ -84,7 +84,7 @@ class Exp3S(_exp3.Exp3Policy):
     name = "exp3-s"
     summary = "Exp3 against sequences of arms with few switches"
     verified = "published definition"
-    from_horizon = ("gamma", "alpha")
+    needs_horizon = ("gamma", "alpha")
 
     gamma: float | None = number(None, above=0.0, maximum=1.0)
     alpha: float | None = number(None, minimum=0.0)

@@ -98,16 +98,16 @@ class FEWA(Policy):
     summary = "filters arms by the means of ever longer windows, for arms that fall"
     verified = "published definition (read from a public program)"
     kernels = Kernels(select=select, update=update)
-    scratch = frozenset({"pool", "kept"})
+    _scratch = frozenset({"pool", "kept"})
 
     alpha: float = number(4.0, above=0.0)
     noise: float | None = number(None, minimum=0.0)
 
-    def for_problem(self, problem: RisingBandit, horizon: int) -> Self:
+    def _for_problem(self, problem: RisingBandit, horizon: int) -> Self:
         """With the noise of the problem, where none is given."""
         return self.replace(noise=problem.sigma) if self.noise is None else self
 
-    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
+    def _new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
         sigma = _ANY_NOISE if self.noise is None else float(self.noise)
         return State(
             scale=2.0 * sigma * math.sqrt(2.0 * float(self.alpha)),
@@ -115,9 +115,9 @@ class FEWA(Policy):
             kept=np.zeros(n_arms, dtype=np.bool_),
         )
 
-    def make_room(self, state: Any, capacity: int) -> None:
+    def _make_room(self, state: Any, capacity: int) -> None:
         histories.make_room(state.pool, self.n_arms, capacity)
 
-    def parts(self, state: Any, t: int) -> dict[str, Floats]:
+    def _parts(self, state: Any, t: int) -> dict[str, Floats]:
         """The last reward of each arm, the first mean that it is filtered by."""
         return {"level": recent_means.levels(state, np.ones(len(state.pulls), dtype=np.int64))}

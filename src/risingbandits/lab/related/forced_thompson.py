@@ -80,9 +80,9 @@ class ForcedPulls(Policy):
         pulls[n_arms] = n_arms if self.forced > 0 else 0
         return state_class(*state, forced=int(self.forced), pulls=pulls)
 
-    def why_next(self, at: Moment) -> str:
+    def _why_next(self, at: Moment) -> str:
         n = int(at.pulls[at.arm])
-        return f"forced pull {n + 1} of {self.forced}" if n < self.forced else super().why_next(at)
+        return f"forced pull {n + 1} of {self.forced}" if n < self.forced else super()._why_next(at)
 
 
 WindowBetaState: Any = _extended("WindowBetaState", beta_ts.WindowState)
@@ -119,8 +119,8 @@ class ETTS(beta_ts.SWTS, ForcedPulls):
 
     forced: int = integer(100, minimum=0)
 
-    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
-        return self.with_forced_pulls(super().new_state(n_arms, horizon, capacity), WindowBetaState, n_arms)
+    def _new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
+        return self.with_forced_pulls(super()._new_state(n_arms, horizon, capacity), WindowBetaState, n_arms)
 
 
 @register
@@ -155,8 +155,8 @@ class ETBetaThompson(beta_ts.BetaThompson, ForcedPulls):
 
     forced: int = integer(100, minimum=0)
 
-    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
-        return self.with_forced_pulls(super().new_state(n_arms, horizon, capacity), BetaState, n_arms)
+    def _new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
+        return self.with_forced_pulls(super()._new_state(n_arms, horizon, capacity), BetaState, n_arms)
 
 
 @register
@@ -194,8 +194,8 @@ class ETGaussianThompson(gaussian_ts.GaussianThompson, ForcedPulls):
 
     forced: int = integer(100, minimum=0)
 
-    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
-        return self.with_forced_pulls(super().new_state(n_arms, horizon, capacity), GaussianState, n_arms)
+    def _new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
+        return self.with_forced_pulls(super()._new_state(n_arms, horizon, capacity), GaussianState, n_arms)
 
 
 @register
@@ -229,5 +229,5 @@ class ETSWGaussianThompson(sw_gaussian_ts.SWGaussianThompson, ForcedPulls):
 
     forced: int = integer(100, minimum=0)
 
-    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
-        return self.with_forced_pulls(super().new_state(n_arms, horizon, capacity), WindowGaussianState, n_arms)
+    def _new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
+        return self.with_forced_pulls(super()._new_state(n_arms, horizon, capacity), WindowGaussianState, n_arms)

@@ -246,10 +246,9 @@ class GLRKLUCB(Policy):
     name = "glr-kl-ucb"
     summary = "KL-UCB that forgets when a likelihood ratio test finds a change"
     verified = "public implementation (indexes and changes)"
-    needs_horizon = True
-    from_horizon = ("alpha", "delta")
+    needs_horizon = ("alpha", "delta")
     kernels = Kernels(select=select, update=update)
-    scratch = frozenset({"pool", "thresholds"})
+    _scratch = frozenset({"pool", "thresholds"})
 
     restart: str = one_of("local", "global")
     alpha: float | None = number(None, minimum=0.0, maximum=1.0)
@@ -261,7 +260,7 @@ class GLRKLUCB(Policy):
     reward_range: tuple[float, float] = unit_range()
     ties: str = tie_rule()
 
-    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
+    def _new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
         rounds = horizon or 1
         events = self.changes * (1 if self.restart == "global" else n_arms)
         share = min(1.0, _SHARE_FACTOR * math.sqrt(events * math.log(rounds) / rounds))
@@ -286,13 +285,13 @@ class GLRKLUCB(Policy):
             changes=np.zeros(n_arms, dtype=np.int64),
         )
 
-    def make_room(self, state: Any, capacity: int) -> None:
+    def _make_room(self, state: Any, capacity: int) -> None:
         histories.make_room(state.pool, self.n_arms, capacity)
 
-    def parts(self, state: Any, t: int) -> dict[str, Floats]:
+    def _parts(self, state: Any, t: int) -> dict[str, Floats]:
         threshold = interpreted(_kl.threshold)
         f = np.array([threshold(t - int(since), state.c) for since in state.since])
         return _restarts.parts(_kl.parts(state.arms, f), state.changes)
 
-    def why_next(self, at: Moment) -> str:
-        return _restarts.why_next(at, at.state.forced, at.t, super().why_next(at))
+    def _why_next(self, at: Moment) -> str:
+        return _restarts.why_next(at, at.state.forced, at.t, super()._why_next(at))

@@ -145,7 +145,7 @@ class GraphREdUCB(red_ucb.REdUCB):
     verified = "derived here"
     kernels = Kernels(select=red_ucb.select, update=update)
     kernels_of_many = Kernels(select=red_ucb.select_of_many, update=update_of_many)
-    scratch = red_ucb.REdUCB.scratch | {"triggers", "counts"}
+    _scratch = red_ucb.REdUCB._scratch | {"triggers", "counts"}
 
     triggers: Any = setting(None, check_trigger_matrix)
 
@@ -153,8 +153,8 @@ class GraphREdUCB(red_ucb.REdUCB):
     def guard(self) -> int:
         return noise.UNCHECKED  # between two pulls an arm may have risen by any amount
 
-    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
-        plain = super().new_state(n_arms, horizon, capacity)
+    def _new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
+        plain = super()._new_state(n_arms, horizon, capacity)
         given = np.eye(n_arms) if self.triggers is None else self.triggers
         return State(
             *plain,
@@ -164,13 +164,13 @@ class GraphREdUCB(red_ucb.REdUCB):
             count_places=histories.new_places(n_arms),
         )
 
-    def for_problem(self, problem: RisingBandit, horizon: int) -> Self:
-        told = super().for_problem(problem, horizon)
+    def _for_problem(self, problem: RisingBandit, horizon: int) -> Self:
+        told = super()._for_problem(problem, horizon)
         if self.triggers is not None or problem.rested:
             return told
         return told.replace(triggers=tuple(map(tuple, trigger_matrix(problem).tolist())))
 
-    def make_room(self, state: Any, capacity: int) -> None:
-        super().make_room(state, capacity)
+    def _make_room(self, state: Any, capacity: int) -> None:
+        super()._make_room(state, capacity)
         if not state.deterministic:
             histories.make_room(state.counts, self.n_arms, capacity)

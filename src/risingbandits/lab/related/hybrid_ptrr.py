@@ -134,20 +134,20 @@ class HybridPTRR(rr.RandomRoundRobin):
     bounds: str = one_of("end", "sum")
     window: int = integer(1)
 
-    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
+    def _new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
         rounds = horizon or 1
         stage = max(rounds // 2, 1) if self.B is None else int(self.B)
         sums, upper = self.bounds == "sum", self.explores == "upper"
         return self.fresh(n_arms, rounds, capacity, stage, sums, upper)
 
-    def parts(self, state: Any, t: int) -> dict[str, Floats]:
+    def _parts(self, state: Any, t: int) -> dict[str, Floats]:
         bounds = np.where(np.isfinite(state.bounds), state.bounds, np.nan)
-        shown = super().parts(state, t)
+        shown = super()._parts(state, t)
         if state.marks[rr.STAGE] == rr.COMMITTED:
             shown["given up"] = (np.arange(len(state.pulls)) != state.marks[rr.TURN]).astype(np.float64)
         return {**shown, "lower": bounds[:, rr.LOWER], "upper": bounds[:, rr.UPPER]}
 
-    def why_next(self, at: Moment) -> str:
+    def _why_next(self, at: Moment) -> str:
         stage = at.state.marks[rr.STAGE]
         if stage == rr.FIRST:
             if at.pulls[at.arm] < 2 * self.window:
@@ -155,4 +155,4 @@ class HybridPTRR(rr.RandomRoundRobin):
             return f"{'highest upper bound' if self.explores == 'upper' else 'widest bounds'} of what it comes to"
         if stage == rr.COMMITTED:
             return "its lower bound was above all other upper bounds"
-        return super().why_next(at)
+        return super()._why_next(at)

@@ -13,6 +13,7 @@ from risingbandits.lab.related import _least_squares as least_squares
 from risingbandits.policies._kernels import noise, sweeps
 from risingbandits.policies._settings import number
 from risingbandits.policies.base import Kernels
+from risingbandits.policies.explanation import Moment
 from risingbandits.policies.registry import register
 
 
@@ -117,14 +118,13 @@ class LinearAE(noise.NoisePolicy):
     name = "linear-ae"
     summary = "drops arms by bounds of their lines, for rewards that rise linearly (R-ed-AE)"
     verified = "derived here"
-    keeps = "best line of the arms in the race"
     kernels = Kernels(select=select, update=update, recommend=recommend)
     needs_horizon = True
 
     delta: float | None = number(None, above=0.0, maximum=1.0)
     sigma: float | str | None = noise.setting()
 
-    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
+    def _new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
         rounds = horizon or 1
         delta = 1.0 / rounds if self.delta is None else float(self.delta)
         return State(
@@ -137,7 +137,10 @@ class LinearAE(noise.NoisePolicy):
             **self.noise_fields(n_arms),
         )
 
-    def parts(self, state: Any, t: int) -> dict[str, Floats]:
+    def _why_kept(self, at: Moment) -> str:
+        return "best line of the arms in the race"
+
+    def _parts(self, state: Any, t: int) -> dict[str, Floats]:
         value_at = interpreted(least_squares.value_at)
         level = [
             value_at(float(n), float(total), float(moment), float(n)) if n else np.nan

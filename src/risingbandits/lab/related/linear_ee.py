@@ -139,17 +139,17 @@ class LinearEE(Policy):
 
     m: int | None = integer(None, minimum=2)
 
-    def for_problem(self, problem: RisingBandit, horizon: int) -> Self:
+    def _for_problem(self, problem: RisingBandit, horizon: int) -> Self:
         """With the pulls that the problem's noise asks for, where m is None."""
         return self.replace(m=balanced_pulls(problem.sigma, problem.n_arms, horizon)) if self.m is None else self
 
-    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
+    def _new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
         rounds = horizon or 1
         m = balanced_pulls(_ANY_NOISE, n_arms, rounds) if self.m is None else int(self.m)
         marks = np.array([0, n_arms, 0, 0], dtype=np.int64)
         return State(horizon=rounds, m=m, fit=np.zeros((n_arms, 3)), marks=marks)
 
-    def parts(self, state: Any, t: int) -> dict[str, Floats]:
+    def _parts(self, state: Any, t: int) -> dict[str, Floats]:
         committed = state.marks[_MISSING] == 0
         rest = float(state.marks[_REST] if committed else max(state.horizon - t + 1, 0))
         promise, value_at = interpreted(_promise), interpreted(least_squares.value_at)
@@ -158,11 +158,11 @@ class LinearEE(Policy):
         mean = np.array([promise(state, arm, rest) if seen[arm][0] else np.nan for arm in range(len(seen))])
         return {"level": level, "trend": mean - level, "value": mean}
 
-    def why_next(self, at: Moment) -> str:
+    def _why_next(self, at: Moment) -> str:
         n = int(at.state.fit[at.arm, 0])
         if n < at.state.m:
             return f"exploring: pull {n + 1} of {at.state.m} of each arm"
         return f"best line of exploring, {at.level('value')} on average from there to the end"
 
-    def why_kept(self, at: Moment) -> str:
+    def _why_kept(self, at: Moment) -> str:
         return f"best line, {at.level('value')} on average to the end" if at.state.fit[at.arm, 0] else "no reward yet"

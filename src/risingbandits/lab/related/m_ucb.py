@@ -125,10 +125,9 @@ class MUCB(Policy):
     name = "m-ucb"
     summary = "UCB that begins anew when two halves of a window of an arm differ"
     verified = "published definition"
-    needs_horizon = True
-    from_horizon = ("b", "gamma")
+    needs_horizon = ("b", "gamma")
     kernels = Kernels(select=select, update=update)
-    scratch = frozenset({"pool"})
+    _scratch = frozenset({"pool"})
 
     w: int = integer(200, minimum=2)
     b: float | None = number(None, minimum=0.0)
@@ -137,12 +136,12 @@ class MUCB(Policy):
     reward_range: tuple[float, float] = unit_range()
     ties: str = tie_rule()
 
-    def validate(self) -> None:
-        super().validate()
+    def _validate(self) -> None:
+        super()._validate()
         if self.w % 2:
             raise RisingBanditsError(f"w must be an even number, got {self.w}.")
 
-    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
+    def _new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
         rounds = float(horizon or 1)
         b = math.sqrt(self.w * math.log(2.0 * n_arms * rounds**2) / 2.0) if self.b is None else float(self.b)
         gamma = self.gamma
@@ -162,13 +161,13 @@ class MUCB(Policy):
             changes=np.zeros(n_arms, dtype=np.int64),
         )
 
-    def make_room(self, state: Any, capacity: int) -> None:
+    def _make_room(self, state: Any, capacity: int) -> None:
         histories.make_room(state.pool, self.n_arms, capacity)
 
-    def parts(self, state: Any, t: int) -> dict[str, np.ndarray]:
+    def _parts(self, state: Any, t: int) -> dict[str, np.ndarray]:
         width = math.sqrt(2.0 * math.log(t - int(state.since[0])))
         return _restarts.parts(running_means.parts(state, width, seen=state.pulls > 0), state.changes)
 
-    def why_next(self, at: Moment) -> str:
+    def _why_next(self, at: Moment) -> str:
         state = at.state
-        return _restarts.why_next(at, state.every, at.t - int(state.since[0]), super().why_next(at))
+        return _restarts.why_next(at, state.every, at.t - int(state.since[0]), super()._why_next(at))

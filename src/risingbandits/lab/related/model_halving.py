@@ -185,7 +185,7 @@ class ModelHalving(_phases.PhasePolicy):
     summary = "drops the worse half of the arms by where a model of their curves ends"
     verified = "derived here"
     kernels = Kernels(select=select, update=update, recommend=recommend)
-    scratch = frozenset({"mean", "work"})
+    _scratch = frozenset({"mean", "work"})
 
     powers: Sequence[float] = setting((0.5, 1.0), _check_powers)
     ridge: float = number(0.01, minimum=0.0)
@@ -199,7 +199,7 @@ class ModelHalving(_phases.PhasePolicy):
     def schedule(self, n_arms: int, horizon: int) -> _phases.Schedule:
         return _phases.halvings(n_arms, horizon)
 
-    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
+    def _new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
         phases = self.schedule(n_arms, horizon or 1)
         rho = np.array([0.0, *self.powers], dtype=np.float64)
         return State(
@@ -219,10 +219,10 @@ class ModelHalving(_phases.PhasePolicy):
             work=np.zeros((rho.size, rho.size + 2)),
         )
 
-    def make_room(self, state: Any, capacity: int) -> None:
+    def _make_room(self, state: Any, capacity: int) -> None:
         """Sums need none."""
 
-    def parts(self, state: Any, t: int) -> dict[str, Floats]:
+    def _parts(self, state: Any, t: int) -> dict[str, Floats]:
         level, final = np.full((2, len(state.pulls)), np.nan)
         predicted = interpreted(level_at)
         for arm in np.flatnonzero(state.pulls):

@@ -113,7 +113,7 @@ class RUCBE(noise.NoisePolicy):
     summary = "optimism about the mean after T pulls, to find the best arm"
     verified = "published definition"
     kernels = Kernels(select=select, update=update, recommend=recommend)
-    scratch = frozenset({"pool"})
+    _scratch = frozenset({"pool"})
     needs_horizon = True
     objective = "best-arm"
 
@@ -122,11 +122,11 @@ class RUCBE(noise.NoisePolicy):
     sigma: float | str | None = noise.setting()
     recommends: str = one_of("estimate", "index")
 
-    def kernels_for(self, n_arms: int, horizon: int | None = None) -> Kernels:
-        kernels = super().kernels_for(n_arms, horizon)
+    def _kernels_for(self, n_arms: int, horizon: int | None = None) -> Kernels:
+        kernels = super()._kernels_for(n_arms, horizon)
         return kernels._replace(recommend=recommend_by_index) if self.recommends == "index" else kernels
 
-    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
+    def _new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
         a = 2.0 * math.log(horizon or 1) if self.a is None else float(self.a)
         return State(
             horizon=float(horizon or 1),
@@ -142,16 +142,16 @@ class RUCBE(noise.NoisePolicy):
             **self.noise_fields(n_arms),
         )
 
-    def make_room(self, state: Any, capacity: int) -> None:
+    def _make_room(self, state: Any, capacity: int) -> None:
         histories.make_room(state.pool, self.n_arms, capacity)
 
-    def why_kept(self, at: Moment) -> str:
+    def _why_kept(self, at: Moment) -> str:
         if self.recommends == "index":
             return f"best index {at.level('value')}"
         estimate = float(at.state.estimate[at.arm])
         return f"best estimate of the end {at.units.level(estimate)}" if math.isfinite(estimate) else "no estimate yet"
 
-    def parts(self, state: Any, t: int) -> dict[str, Floats]:
+    def _parts(self, state: Any, t: int) -> dict[str, Floats]:
         known = np.isfinite(state.value)
         level = np.where(known, state.line[:, 4], np.nan)
         return {

@@ -120,13 +120,13 @@ class RAWUCB(noise.NoisePolicy):
     summary = "the lowest bound over all windows of an arm's last rewards, for arms that fall"
     verified = "derived here (with m=1: published definition)"
     kernels = Kernels(select=select, update=update)
-    scratch = frozenset({"pool"})
+    _scratch = frozenset({"pool"})
 
     alpha: float = number(1.4, above=0.0)
     m: float = number(2.0, minimum=1.0)
     sigma: float | str | None = noise.setting()
 
-    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
+    def _new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
         return State(
             scale=math.sqrt(2.0 * float(self.alpha)),
             growth=float(self.m),
@@ -137,10 +137,10 @@ class RAWUCB(noise.NoisePolicy):
             **self.noise_fields(n_arms),
         )
 
-    def make_room(self, state: Any, capacity: int) -> None:
+    def _make_room(self, state: Any, capacity: int) -> None:
         histories.make_room(state.pool, self.n_arms, capacity)
 
-    def parts(self, state: Any, t: int) -> dict[str, Floats]:
+    def _parts(self, state: Any, t: int) -> dict[str, Floats]:
         width = interpreted(noise.level)(state) * (state.scale * math.sqrt(math.log(t)))
         index = interpreted(_index)
         value = np.array([index(state, arm, width) for arm in range(len(state.pulls))])

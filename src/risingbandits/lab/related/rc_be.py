@@ -141,7 +141,7 @@ class RCBE(noise.NoisePolicy):
     alpha: float = number(8.0 / 3.0, above=0.0, maximum=10.0)
     sigma: float | str | None = noise.setting()
 
-    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
+    def _new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
         return State(
             alpha=float(self.alpha),
             **sweeps.new_fields(n_arms),
@@ -150,8 +150,8 @@ class RCBE(noise.NoisePolicy):
             **self.noise_fields(n_arms),
         )
 
-    def parts(self, state: Any, t: int) -> dict[str, Floats]:
+    def _parts(self, state: Any, t: int) -> dict[str, Floats]:
         return {"level": sweeps.means(state.total, state.pulls), "active": sweeps.active(state.place, state.marks)}
 
-    def why_next(self, at: Moment) -> str:
-        return f"{super().why_next(at)}, window {at.state.clock[_WINDOW]}"
+    def _why_next(self, at: Moment) -> str:
+        return f"{super()._why_next(at)}, window {at.state.clock[_WINDOW]}"

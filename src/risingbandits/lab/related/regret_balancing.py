@@ -143,7 +143,7 @@ class RegretBalancing(Policy):
     delta: float = number(0.05, above=0.0, maximum=1.0)
     reward_range: tuple[float, float] = unit_range()
 
-    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
+    def _new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
         claims = np.atleast_1d(np.asarray(self.d, dtype=np.float64))
         if claims.size not in (1, n_arms) or (claims.size != n_arms and np.ndim(self.d)):
             raise RisingBanditsError(f"d must be one number, or {n_arms}, one for each arm, got {shown(self.d)}.")
@@ -161,7 +161,7 @@ class RegretBalancing(Policy):
             active=np.ones(n_arms, dtype=np.int64),
         )
 
-    def parts(self, state: Any, t: int) -> dict[str, Floats]:
+    def _parts(self, state: Any, t: int) -> dict[str, Floats]:
         seen = state.pulls > 0
         return {
             "level": sweeps.means(state.total, state.pulls),
@@ -171,8 +171,8 @@ class RegretBalancing(Policy):
             "active": state.active.astype(np.float64),
         }
 
-    def why_next(self, at: Moment) -> str:
+    def _why_next(self, at: Moment) -> str:
         left = int(at.parts["active"].sum())
         if not at.pulls[at.arm] or left == 1 or not at.parts["active"][at.arm]:
-            return super().why_next(at)
+            return super()._why_next(at)
         return f"least claimed regret {at.parts['claim'][at.arm]:.4g} of the {left} arms in the race"

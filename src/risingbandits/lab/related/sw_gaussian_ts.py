@@ -89,15 +89,14 @@ class SWGaussianThompson(gaussian_ts.GaussianThompson):
     name = "sw-gaussian-ts"
     summary = "Gaussian Thompson sampling on the last tau rounds"
     verified = "published definition"
-    needs_horizon = True
-    from_horizon = ("tau",)
+    needs_horizon = ("tau",)
     kernels = Kernels(select=gaussian_ts.select, update=update)
 
     tau: int | None = integer(None)
     beta: float = number(0.5, minimum=0.0, maximum=1.0)
     sigma: float | str | None = noise.setting()
 
-    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
+    def _new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
         formula = float(horizon or 1) ** (1.0 - self.beta)
         tau = _windows.tau_or(self.tau, horizon, formula, type(self).__name__)
         fields = {**running_means.new_fields(n_arms), **_windows.new_raw_fields(tau), **self.noise_fields(n_arms)}

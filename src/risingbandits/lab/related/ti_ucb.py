@@ -178,7 +178,7 @@ class TIUCB(noise.NoisePolicy):
     sigma: float | str | None = noise.setting()
     ties: str = tie_rule()
 
-    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
+    def _new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
         half = int(self.omega) // 2
         variance_at = interpreted(least_squares.variance_at)
         variance = variance_at(float(half), 2.0 * half + 1.0) + variance_at(float(half), half + 1.0)
@@ -197,7 +197,7 @@ class TIUCB(noise.NoisePolicy):
             **self.noise_fields(n_arms),
         )
 
-    def parts(self, state: Any, t: int) -> dict[str, Floats]:
+    def _parts(self, state: Any, t: int) -> dict[str, Floats]:
         known = np.isfinite(state.predicted)
         slope = interpreted(least_squares.slope)
         trend = np.array([slope(*row) for row in state.fit])
@@ -210,8 +210,8 @@ class TIUCB(noise.NoisePolicy):
             "changes": state.tally[:, _CHANGES].astype(np.float64),
         }
 
-    def why_next(self, at: Moment) -> str:
-        said = super().why_next(at)
+    def _why_next(self, at: Moment) -> str:
+        said = super()._why_next(at)
         changes = int(at.state.tally[at.arm, _CHANGES])
         since = int(at.state.fit[at.arm, _COUNT])
         return f"{said}, by the {since} rewards since its last change" if changes else said

@@ -105,16 +105,16 @@ class WSWA(Policy):
     summary = "the best mean of each arm's last M rewards, in doubling epochs, for arms that fall"
     verified = "published definition (read from a public program)"
     kernels = Kernels(select=select, update=update)
-    scratch = frozenset({"pool"})
+    _scratch = frozenset({"pool"})
 
     alpha: float = number(0.2, above=0.0)
     noise: float | None = number(None, minimum=0.0)
 
-    def for_problem(self, problem: RisingBandit, horizon: int) -> Self:
+    def _for_problem(self, problem: RisingBandit, horizon: int) -> Self:
         """With the noise of the problem, where none is given."""
         return self.replace(noise=problem.sigma) if self.noise is None else self
 
-    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
+    def _new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
         state = State(
             alpha=float(self.alpha),
             sigma=_ANY_NOISE if self.noise is None else float(self.noise),
@@ -124,9 +124,9 @@ class WSWA(Policy):
         interpreted(begin)(state, 1)
         return state
 
-    def make_room(self, state: Any, capacity: int) -> None:
+    def _make_room(self, state: Any, capacity: int) -> None:
         histories.make_room(state.pool, self.n_arms, capacity)
 
-    def parts(self, state: Any, t: int) -> dict[str, Floats]:
+    def _parts(self, state: Any, t: int) -> dict[str, Floats]:
         """The mean of the last M rewards in this epoch."""
         return {"level": recent_means.levels(state, np.full(len(state.pulls), state.epoch[2]))}

@@ -100,7 +100,7 @@ class NoisePolicy(Policy):
         noise["low"], noise["high"] = math.inf, -math.inf
         return {"noise": noise, "heard": np.zeros(n_arms, HEARD)}
 
-    def remark(self, state: Any) -> str | None:
+    def _remark(self, state: Any) -> str | None:
         """The warning about a number that cannot be right; none if only a few jumps contradict it."""
         if state.noise["evidence"][0] < math.inf:
             return None

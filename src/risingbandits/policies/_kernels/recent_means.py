@@ -81,7 +81,7 @@ class RecentPolicy(Policy):
 
     objective = "best-arm"
 
-    def make_room(self, state: Any, capacity: int) -> None:
+    def _make_room(self, state: Any, capacity: int) -> None:
         histories.make_room(state.pool, self.n_arms, capacity)
 
 

@@ -150,14 +150,14 @@ class PhasePolicy(recent_means.RecentPolicy):
     """Base of the policies with a schedule: subclasses say what it is."""
 
     kernels = Kernels(select=select, update=update, recommend=recommend)
-    scratch = frozenset({"pool", "mean"})
+    _scratch = frozenset({"pool", "mean"})
     needs_horizon = True
 
     def schedule(self, n_arms: int, horizon: int) -> Schedule:
         """The phases for these numbers of arms and rounds."""
         raise TypeError(f"{type(self).__name__} does not define schedule.")
 
-    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
+    def _new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
         phases = self.schedule(n_arms, horizon or 1)
         return State(
             ends=phases.ends,
@@ -170,19 +170,19 @@ class PhasePolicy(recent_means.RecentPolicy):
             **recent_means.new_fields(n_arms, capacity),
         )
 
-    def parts(self, state: Any, t: int) -> dict[str, Floats]:
+    def _parts(self, state: Any, t: int) -> dict[str, Floats]:
         phase = min(int(state.marks[PHASE]), len(state.windows) - 1)
         window = int(state.windows[phase]) if phase >= 0 else 1
         level = recent_means.levels(state, np.full(len(state.pulls), window))
         return {"level": level, "active": (state.place < state.marks[ACTIVE]).astype(np.float64)}
 
-    def why_next(self, at: Moment) -> str:
+    def _why_next(self, at: Moment) -> str:
         active = int(at.state.marks[ACTIVE])
         if active == 1 or not at.parts["active"][at.arm]:
             return reasons.why_next(at)
         return f"in the race of {active} arms none has fewer pulls"
 
-    def why_kept(self, at: Moment) -> str:
+    def _why_kept(self, at: Moment) -> str:
         return reasons.race_won(at)
 
 

@@ -149,14 +149,14 @@ class ASHA(recent_means.RecentPolicy):
     summary = "successive halving without waiting, for many workers"
     verified = "derived here"
     kernels = Kernels(select=select, update=update, recommend=recent_means.recommend)
-    scratch = frozenset({"pool", "value", "targets"})
-    in_order = True
+    _scratch = frozenset({"pool", "value", "targets"})
+    _in_order = True
 
     eta: int = integer(3, minimum=2)
     max_pulls: int | None = integer(None)
     share: float = number(0.1, above=0.0, maximum=1.0)
 
-    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
+    def _new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
         longest = min(limit for limit in (self.max_pulls, horizon, _NO_LIMIT) if limit is not None)
         targets = [1]
         while targets[-1] < longest:
@@ -171,10 +171,10 @@ class ASHA(recent_means.RecentPolicy):
             **recent_means.new_fields(n_arms, capacity),
         )
 
-    def parts(self, state: Any, t: int) -> dict[str, Floats]:
+    def _parts(self, state: Any, t: int) -> dict[str, Floats]:
         return {**recent_means.parts(state), "rung": state.done.astype(np.float64)}
 
-    def why_next(self, at: Moment) -> str:
+    def _why_next(self, at: Moment) -> str:
         state, done = at.state, int(at.state.done[at.arm])
         if interpreted(_in_progress)(state, at.arm):
             return f"on its way to {counted(state.targets[done])}, where its rung ends"
@@ -185,4 +185,4 @@ class ASHA(recent_means.RecentPolicy):
             return (
                 f"rises: among the best 1/{state.eta} of its rung" if rises else "best of its rung, where none may rise"
             )
-        return super().why_next(at)
+        return super()._why_next(at)

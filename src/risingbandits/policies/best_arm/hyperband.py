@@ -167,15 +167,15 @@ class Hyperband(recent_means.RecentPolicy):
     summary = "successive halving from many short trials to few long ones"
     verified = "derived here"
     kernels = Kernels(select=select, update=update, recommend=recent_means.recommend)
-    scratch = frozenset({"pool", "value", "rungs"})
+    _scratch = frozenset({"pool", "value", "rungs"})
     needs_horizon = True
-    in_order = True
+    _in_order = True
 
     eta: int = integer(3, minimum=2)
     max_pulls: int | None = integer(None)
     share: float = number(0.1, above=0.0, maximum=1.0)
 
-    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
+    def _new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
         rungs = np.array(brackets(n_arms, horizon or 1, int(self.eta), self.max_pulls), dtype=np.int64)
         arms = int(rungs[0, _ARMS])  # of the first rung, which has begun
         return State(
@@ -187,16 +187,16 @@ class Hyperband(recent_means.RecentPolicy):
             **recent_means.new_fields(n_arms, capacity),
         )
 
-    def parts(self, state: Any, t: int) -> dict[str, Floats]:
+    def _parts(self, state: Any, t: int) -> dict[str, Floats]:
         active = np.zeros(len(state.pulls))
         active[state.active[: state.marks[_ACTIVE]]] = 1.0
         return {**recent_means.parts(state), "active": active}
 
-    def why_next(self, at: Moment) -> str:
+    def _why_next(self, at: Moment) -> str:
         rung, active = int(at.state.marks[_NEXT_RUNG]), int(at.state.marks[_ACTIVE])
         target = int(at.state.rungs[rung - 1, _TARGET])
         if at.pulls[at.arm] >= target:
-            return f"no rung needs it: best level {at.level('level')}" if at.leads("level") else super().why_next(at)
+            return f"no rung needs it: best level {at.level('level')}" if at.leads("level") else super()._why_next(at)
         arms = f"{active} arms go" if active > 1 else "one arm goes"
         return f"rung {rung} of {len(at.state.rungs)}: {arms} on to {counted(target)}"
 

@@ -27,9 +27,11 @@ import numpy as np
 
 from risingbandits._core.jit import kernel, rare_kernel
 from risingbandits._core.types import Floats, Ints, Mask
+from risingbandits.policies import _reasons as reasons
 from risingbandits.policies._kernels import argmax, reward_scale
 from risingbandits.policies.base import Policy
 from risingbandits.policies.classic import _windows
+from risingbandits.policies.explanation import Moment
 
 _TABLE = 4096
 _HALF_LOG_TWO_PI = 0.5 * math.log(2.0 * math.pi)
@@ -137,8 +139,8 @@ class CoinPolicy(Policy):
     """Base of the policies that draw from Beta posteriors of coins."""
 
     randomised = True
-    draws_on_tell = True
-    scratch = frozenset({"log_factorials"})
+    _draws_on_tell = True
+    _scratch = frozenset({"log_factorials"})
 
     def fields(self, n_arms: int) -> dict[str, Any]:
         """The fields of the state that all of them have, at the start."""
@@ -152,11 +154,12 @@ class CoinPolicy(Policy):
             "log_factorials": new_log_factorials(),
         }
 
-    picks = "drew the best sample"
-
-    def parts(self, state: Any, t: int) -> dict[str, Floats]:
+    def _parts(self, state: Any, t: int) -> dict[str, Floats]:
         """Mean and standard deviation of the posterior of each arm."""
         a = 1.0 + state.held[:-1, 1]
         b = 1.0 + state.held[:-1, 0] - state.held[:-1, 1]
         mean = a / (a + b)
         return {"level": mean, "width": np.sqrt(mean * (1.0 - mean) / (a + b + 1.0))}
+
+    def _why_next(self, at: Moment) -> str:
+        return reasons.drew_best(at)

@@ -73,7 +73,7 @@ class BetaThompson(_thompson.CoinPolicy):
 
     reward_range: tuple[float, float] = unit_range()
 
-    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
+    def _new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
         return State(**self.fields(n_arms))
 
 
@@ -133,8 +133,7 @@ class SWTS(_thompson.CoinPolicy):
     name = "sw-ts"
     summary = "Thompson sampling on the last tau rounds"
     verified = "published definition"
-    needs_horizon = True
-    from_horizon = ("tau",)
+    needs_horizon = ("tau",)
     kernels = Kernels(select=_thompson.select, update=update_in_window)
 
     tau: int | None = integer(None)
@@ -147,5 +146,5 @@ class SWTS(_thompson.CoinPolicy):
         tau = _windows.tau_or(self.tau, horizon, formula, type(self).__name__)
         return {"ring": _windows.new_ring(tau), **self.fields(n_arms)}
 
-    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
+    def _new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
         return WindowState(**self.window_fields(n_arms, horizon))

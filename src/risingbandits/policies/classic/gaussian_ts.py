@@ -9,8 +9,10 @@ import numpy as np
 
 from risingbandits._core.jit import interpreted, kernel
 from risingbandits._core.types import Mask, Rng
+from risingbandits.policies import _reasons as reasons
 from risingbandits.policies._kernels import argmax, noise, running_means
 from risingbandits.policies.base import Kernels
+from risingbandits.policies.explanation import Moment
 from risingbandits.policies.registry import register
 
 
@@ -74,14 +76,16 @@ class GaussianThompson(noise.NoisePolicy):
     summary = "Thompson sampling with Gaussian posteriors"
     verified = "published definition"
     randomised = True
-    picks = "drew the best sample"
     kernels = Kernels(select=select, update=update)
 
     sigma: float | str | None = noise.setting()
 
-    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
+    def _new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
         return State(sigma=self.unit_sigma(), **running_means.new_fields(n_arms), **self.noise_fields(n_arms))
 
-    def parts(self, state: Any, t: int) -> dict[str, np.ndarray]:
+    def _parts(self, state: Any, t: int) -> dict[str, np.ndarray]:
         spread = running_means.parts(state, state.sigma * interpreted(noise.factor)(state))
         return {"level": spread["level"], "width": spread["width"]}
+
+    def _why_next(self, at: Moment) -> str:
+        return reasons.drew_best(at)

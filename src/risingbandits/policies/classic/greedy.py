@@ -81,7 +81,7 @@ class EpsilonGreedy(Policy):
     decay: float | None = number(None, above=0.0)
     ties: str = tie_rule()
 
-    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
+    def _new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
         return State(
             epsilon=float(self.epsilon),
             decay=0.0 if self.decay is None else float(self.decay),
@@ -89,11 +89,11 @@ class EpsilonGreedy(Policy):
             **running_means.new_fields(n_arms),
         )
 
-    def parts(self, state: Any, t: int) -> dict[str, np.ndarray]:
+    def _parts(self, state: Any, t: int) -> dict[str, np.ndarray]:
         return {"level": running_means.parts(state, 0.0)["level"]}
 
-    def why_next(self, at: Moment) -> str:
-        return super().why_next(at) if not at.pulls[at.arm] or at.leads("level") else "drawn at random (epsilon)"
+    def _why_next(self, at: Moment) -> str:
+        return super()._why_next(at) if not at.pulls[at.arm] or at.leads("level") else "drawn at random (epsilon)"
 
 
 class ExploringState(NamedTuple):
@@ -187,13 +187,12 @@ class ExploreThenCommit(Policy):
     name = "explore-then-commit"
     summary = "m pulls of each arm, then the best mean for ever"
     verified = "published definition"
-    needs_horizon = True
-    from_horizon = ("m",)
+    needs_horizon = ("m",)
     kernels = Kernels(select=select_exploring, update=update_exploring, recommend=recommend_exploring)
 
     m: int | None = integer(None)
 
-    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> ExploringState:
+    def _new_state(self, n_arms: int, horizon: int | None, capacity: int) -> ExploringState:
         m = math.ceil((horizon or 1) ** (2 / 3) / n_arms) if self.m is None else int(self.m)
         return ExploringState(
             m=m,
@@ -202,10 +201,10 @@ class ExploreThenCommit(Policy):
             turn=np.array([0, n_arms, 0], dtype=np.int64),
         )
 
-    def parts(self, state: Any, t: int) -> dict[str, Floats]:
+    def _parts(self, state: Any, t: int) -> dict[str, Floats]:
         return {"level": sweeps.means(state.total, state.pulls)}
 
-    def why_next(self, at: Moment) -> str:
+    def _why_next(self, at: Moment) -> str:
         n = int(at.state.pulls[at.arm])
         if n < at.state.m:
             return f"exploring: pull {n + 1} of {at.state.m} of each arm"

@@ -87,13 +87,13 @@ class KLUCB(Policy):
     summary = "upper confidence bound by Bernoulli divergence"
     verified = "public implementation"
     kernels = Kernels(select=select, update=update)
-    scratch = frozenset({"thresholds"})
+    _scratch = frozenset({"thresholds"})
 
     c: float = number(3.0, minimum=0.0)
     reward_range: tuple[float, float] = unit_range()
     ties: str = tie_rule()
 
-    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
+    def _new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
         low, width = reward_scale.low_and_width(self.reward_range)
         return State(
             c=float(self.c),
@@ -104,7 +104,7 @@ class KLUCB(Policy):
             thresholds=_kl.new_thresholds(capacity + 1, float(self.c)),
         )
 
-    def parts(self, state: Any, t: int) -> dict[str, np.ndarray]:
+    def _parts(self, state: Any, t: int) -> dict[str, np.ndarray]:
         return _kl.parts(state.arms, interpreted(_threshold)(state, t))
 
 
@@ -192,7 +192,7 @@ class SWKLUCB(Policy):
     reward_range: tuple[float, float] = unit_range()
     ties: str = tie_rule()
 
-    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> WindowState:
+    def _new_state(self, n_arms: int, horizon: int | None, capacity: int) -> WindowState:
         tau = _windows.whole_rounds(float(self.drift) ** (-4.0 / 5.0)) if self.tau is None else int(self.tau)
         low, width = reward_scale.low_and_width(self.reward_range)
         return WindowState(
@@ -207,5 +207,5 @@ class SWKLUCB(Policy):
             level=_kl.new_level(),
         )
 
-    def parts(self, state: Any, t: int) -> dict[str, np.ndarray]:
+    def _parts(self, state: Any, t: int) -> dict[str, np.ndarray]:
         return _kl.parts(state.arms, interpreted(_window_threshold)(state, t))

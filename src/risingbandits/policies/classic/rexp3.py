@@ -46,6 +46,7 @@ class Rexp3(_exp3.Exp3Policy):
     name = "rexp3"
     summary = "Exp3 with restarts, tuned to the total change of the means"
     verified = "published definition"
+    needs_horizon = True
 
     V: float | None = number(None, above=0.0)
     reward_range: tuple[float, float] = unit_range()

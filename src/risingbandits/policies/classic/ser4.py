@@ -150,11 +150,10 @@ class Ser4(Policy):
     name = "ser4"
     summary = "successive elimination with random restarts"
     verified = "published definition (constants recalled)"
-    needs_horizon = True
-    from_horizon = ("delta", "eps", "phi")
+    needs_horizon = ("delta", "eps", "phi")
     kernels = Kernels(select=select, update=update)
     randomised = True
-    draws_on_tell = True
+    _draws_on_tell = True
 
     delta: float | None = number(None, above=0.0, maximum=1.0)
     eps: float | None = number(None, minimum=0.0)
@@ -164,7 +163,7 @@ class Ser4(Policy):
     divisor: float = number(2.0, above=0.0)
     reward_range: tuple[float, float] = unit_range()
 
-    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
+    def _new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
         rounds = horizon or 1
         phi = self.phi
         if phi is None:
@@ -184,5 +183,5 @@ class Ser4(Policy):
             sweep=np.ones(1, dtype=np.int64),
         )
 
-    def parts(self, state: Any, t: int) -> dict[str, Floats]:
+    def _parts(self, state: Any, t: int) -> dict[str, Floats]:
         return {"level": sweeps.means(state.total, state.pulls), "active": sweeps.active(state.place, state.marks)}

@@ -100,8 +100,7 @@ class SWUCB(Policy):
     name = "sw-ucb"
     summary = "UCB on the last tau rounds"
     verified = "public implementation"
-    needs_horizon = True
-    from_horizon = ("tau",)
+    needs_horizon = ("tau",)
     kernels = Kernels(select=select_in_window, update=update_in_window)
 
     tau: int | None = integer(None)
@@ -110,7 +109,7 @@ class SWUCB(Policy):
     reward_range: tuple[float, float] = unit_range()
     ties: str = tie_rule()
 
-    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> WindowState:
+    def _new_state(self, n_arms: int, horizon: int | None, capacity: int) -> WindowState:
         rounds = float(horizon or 1)
         tau = _windows.tau_or(self.tau, horizon, 4.0 * math.sqrt(rounds * math.log(rounds)), "SWUCB")
         scale = float(self.B) * math.sqrt(self.xi)
@@ -127,6 +126,6 @@ class SWUCB(Policy):
             root=np.zeros(n_arms),
         )
 
-    def parts(self, state: Any, t: int) -> dict[str, np.ndarray]:
+    def _parts(self, state: Any, t: int) -> dict[str, np.ndarray]:
         width = state.scale * math.sqrt(math.log(min(t, state.ring.shape[0])))
         return running_means.parts(state, width, seen=state.root > 0.0)

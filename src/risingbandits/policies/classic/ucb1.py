@@ -93,11 +93,11 @@ class UCB1(Policy):
     reward_range: tuple[float, float] = unit_range()
     ties: str = tie_rule()
 
-    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
+    def _new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
         low, width = reward_scale.low_and_width(self.reward_range)
         return State(scale=math.sqrt(2.0), low=low, width=width, **running_means.new_fields(n_arms))
 
-    def parts(self, state: Any, t: int) -> dict[str, np.ndarray]:
+    def _parts(self, state: Any, t: int) -> dict[str, np.ndarray]:
         return running_means.parts(state, state.scale * math.sqrt(math.log(max(t - 1, 1))))
 
 
@@ -142,9 +142,9 @@ class GaussianUCB(noise.NoisePolicy):
     sigma: float | str | None = noise.setting()
     ties: str = tie_rule()
 
-    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
+    def _new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
         scale = 2.0 * self.unit_sigma()
         return GaussianState(scale=scale, **running_means.new_fields(n_arms), **self.noise_fields(n_arms))
 
-    def parts(self, state: Any, t: int) -> dict[str, np.ndarray]:
+    def _parts(self, state: Any, t: int) -> dict[str, np.ndarray]:
         return running_means.parts(state, state.scale * math.sqrt(math.log(t)) * interpreted(noise.factor)(state))

@@ -152,9 +152,8 @@ class CommitUCB(noise.NoisePolicy):
     name = "commit-ucb"
     summary = "commit to the arm that could pay most, if the chance is worth its price"
     verified = "derived here"
-    batched = True
     kernels = Kernels(select=select, update=update)
-    scratch = frozenset({"pool"})
+    _scratch = frozenset({"pool"})
 
     risk: str | None = setting("shared", or_none(partial(check_choice, allowed=("sunk-cost", "shared"))))
     sigma: float | str | None = noise.setting()
@@ -164,8 +163,8 @@ class CommitUCB(noise.NoisePolicy):
     growth: float = number(1.05, minimum=1.0)
     confidence: float | None = number(None, above=0.0, below=1.0)
 
-    def validate(self) -> None:
-        super().validate()
+    def _validate(self) -> None:
+        super()._validate()
         if self.cap > 1.0:
             if self.widths == "kl":
                 raise RisingBanditsError(f"cap must be at most 1 with widths for rewards in [0, 1], got {self.cap}.")
@@ -182,13 +181,13 @@ class CommitUCB(noise.NoisePolicy):
     def guard(self) -> int:
         return noise.KEPT if self.has_bound else noise.REPLACED
 
-    def for_problem(self, problem: RisingBandit, horizon: int) -> Self:
+    def _for_problem(self, problem: RisingBandit, horizon: int) -> Self:
         if self.sigma == 0.0 < problem.sigma:  # any other is checked during the run
             warn_once(f"sigma={self.sigma} is below the problem's noise {problem.sigma}: it may lock onto a bad arm.")
-        told = super().for_problem(problem, horizon)
+        told = super()._for_problem(problem, horizon)
         return told.replace(widths="kl") if self.widths == "auto" and problem.noise.mean_range is not None else told
 
-    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
+    def _new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
         confidence = 0.0 if self.confidence is None else float(self.confidence)
         return State(
             rule=_RULES[self.risk],
@@ -201,7 +200,7 @@ class CommitUCB(noise.NoisePolicy):
             **self.noise_fields(n_arms),
         )
 
-    def make_room(self, state: State, capacity: int) -> None:
+    def _make_room(self, state: State, capacity: int) -> None:
         histories.make_room(state.pool, self.n_arms, capacity)
 
     def ask(self, available: Sequence[bool] | Mask = None) -> int:
@@ -211,13 +210,13 @@ class CommitUCB(noise.NoisePolicy):
                 return arm
         return super().ask(available)
 
-    def remark(self, state: State) -> str | None:
+    def _remark(self, state: State) -> str | None:
         if self.has_bound and state.noise["evidence"][0] == math.inf:
             what = "is contradicted by the rewards, or a curve bends within five pulls"
             return f"sigma={self.sigma} {what}: kept, because the bound on the regret is about it."
-        return super().remark(state)
+        return super()._remark(state)
 
-    def why_next(self, at: Moment) -> str:
+    def _why_next(self, at: Moment) -> str:
         if not at.pulls[at.arm]:
             return reasons.NEVER_PULLED
         b = int(np.nanargmax(at.parts["sure"]))
@@ -232,7 +231,7 @@ class CommitUCB(noise.NoisePolicy):
             return f"may still pay as much as the incumbent, up to {at.units.level(rival)} a pull"
         return f"may pay up to {at.units.level(rival)} a pull from here on, the incumbent {at.units.level(own)}"
 
-    def parts(self, state: State, t: int) -> dict[str, np.ndarray]:
+    def _parts(self, state: State, t: int) -> dict[str, np.ndarray]:
         """Columns: ``sure`` is surely reached; ``line`` and ``slope`` bound the future, ``commit value`` is what that
         could pay; ``risk`` and ``cost`` are what climbing may lose and what exploring has cost, per remaining round.
         """

@@ -340,17 +340,12 @@ class PilotHalving(recent_means.RecentPolicy):
 
     name = "auto"
     kernels = Kernels(select=select, update=update, recommend=recommend)
-    scratch = frozenset({"pool", "value"})
-    randomised = True
+    _scratch = frozenset({"pool", "value"})
 
     def __init__(self, order: str = "random") -> None:
         self.order = order
 
-    @property
-    def draws(self) -> bool:
-        return self.order == "random"
-
-    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
+    def _new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
         state = State(
             known=horizon is not None,
             order=np.arange(n_arms),
@@ -363,7 +358,7 @@ class PilotHalving(recent_means.RecentPolicy):
         interpreted(_begin)(state, _FIRST_PLAN if horizon is None else horizon)
         return state
 
-    def why_next(self, at: Moment) -> str:
+    def _why_next(self, at: Moment) -> str:
         marks, n = at.state.marks, int(at.pulls[at.arm])
         goal, active = int(marks[_GOAL]), int(marks[_ACTIVE])
         if n >= goal:
@@ -377,14 +372,14 @@ class PilotHalving(recent_means.RecentPolicy):
         leads = ", which it leads" if n and interpreted(recommend)(at.state, at.t - 1, at.pulls) == at.arm else ""
         return f"in the race of {active} arms{leads}: all are brought to {counted(goal)}, then the better half goes on"
 
-    def why_kept(self, at: Moment) -> str:
+    def _why_kept(self, at: Moment) -> str:
         if not at.parts["active"][at.arm]:
             return f"best level {at.level('level')}, with at least as many pulls as any arm in the race"
         if at.state.marks[_STAGE] == _PILOTING:
             return f"best level {at.level('level')} of the pilots so far"
         return reasons.race_won(at)
 
-    def parts(self, state: Any, t: int) -> dict[str, Floats]:
+    def _parts(self, state: Any, t: int) -> dict[str, Floats]:
         """Columns: ``level``, and ``active``, whether the arm is in the race."""
         pulled, own = np.flatnonzero(state.pulls), interpreted(level)
         columns = {"level": np.full(len(state.pulls), np.nan), "active": np.zeros(len(state.pulls))}

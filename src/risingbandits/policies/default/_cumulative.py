@@ -228,9 +228,8 @@ class BackTest(noise.NoisePolicy):
     """Plays a run of `Auto` whose rewards are summed."""
 
     name = "back-test"
-    randomised = True
     kernels = Kernels(select=select, update=update)
-    scratch = frozenset({"pool", "paces", "work", "aside"})
+    _scratch = frozenset({"pool", "paces", "work", "aside"})
     numbers = seen.NUMBERS
 
     order: str = one_of(*sweeps.ORDERS)
@@ -239,14 +238,10 @@ class BackTest(noise.NoisePolicy):
     bounded: bool = True
 
     @property
-    def draws(self) -> bool:
-        return self.order == "random"
-
-    @property
     def guard(self) -> int:
         return noise.REPLACED
 
-    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> seen.State:
+    def _new_state(self, n_arms: int, horizon: int | None, capacity: int) -> seen.State:
         numbers = np.zeros(1, seen.NUMBERS_TYPE)
         for name, value in self.numbers.items():
             numbers[name] = value
@@ -276,7 +271,7 @@ class BackTest(noise.NoisePolicy):
             **heard,
         )
 
-    def make_room(self, state: seen.State, capacity: int) -> None:
+    def _make_room(self, state: seen.State, capacity: int) -> None:
         histories.make_room(state.pool, self.n_arms, capacity)
 
     @staticmethod
@@ -298,11 +293,11 @@ class BackTest(noise.NoisePolicy):
         if rng is not None:
             state.order[:] = rng.permutation(len(state.order))
 
-    def take_workers(self, state: seen.State, workers: int) -> bool:
+    def _take_workers(self, state: seen.State, workers: int) -> bool:
         state.plan["workers"] = workers
         return True
 
-    def parts(self, state: seen.State, t: int) -> dict[str, Floats]:
+    def _parts(self, state: seen.State, t: int) -> dict[str, Floats]:
         """Columns: ``gain``, what the best trial of an arm is worth less its price; the incumbent has 0.
 
         While own shapes are believed: ``bound``, what committing to the arm may bring per round, and ``expected``.
@@ -323,7 +318,7 @@ class BackTest(noise.NoisePolicy):
             gains[state.order[opened:]] = gain(state, plan, seen.NOBODY)
         return {"gain": gains}
 
-    def why_next(self, at: Moment) -> str:
+    def _why_next(self, at: Moment) -> str:
         plan, n = at.state.plan, int(at.pulls[at.arm])
         if plan["opened"][0] < _FIRST_ARMS:
             return "opened: one of the two that are compared first"

@@ -109,21 +109,21 @@ class Auto(Policy):
     def _sums_rewards(self) -> bool:
         return Objective.get(self.objective).sums_rewards
 
-    def kernels_for(self, n_arms: int, horizon: int | None = None) -> Kernels:
+    def _kernels_for(self, n_arms: int, horizon: int | None = None) -> Kernels:
         chosen = self.chosen()
-        kernels = chosen.kernels_for(n_arms, horizon)
-        return kernels if chosen.draws else _without_generator(kernels)
+        kernels = chosen._kernels_for(n_arms, horizon)
+        return kernels if chosen._draws else _without_generator(kernels)
 
-    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
-        return self.chosen().new_state(n_arms, horizon, capacity)
+    def _new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
+        return self.chosen()._new_state(n_arms, horizon, capacity)
 
-    def make_room(self, state: Any, capacity: int) -> None:
-        self._playing().make_room(state, capacity)
+    def _make_room(self, state: Any, capacity: int) -> None:
+        self._playing()._make_room(state, capacity)
 
     # -- with knowledge of the arms -----------------------------------------------------------------------------
 
     def inform(self, knowledge: Knowledge) -> bool:
-        if not (self.informed or (self._state is None and knowledge.tells)):
+        if not (self._informed or (self._state is None and knowledge.tells)):
             return False
         self._knowledge = knowledge.checked(None if self._state is None else self.n_arms)
         if self._state is not None:
@@ -134,9 +134,9 @@ class Auto(Policy):
         return True
 
     @property
-    def takes_costs(self) -> bool:  # type: ignore[override]
+    def _takes_costs(self) -> bool:  # type: ignore[override]
         """Whether the model plays."""
-        return self.informed and not self._sums_rewards
+        return self._informed and not self._sums_rewards
 
     def _begin(self, n_arms: int, horizon: int | None, state: Any, *rest: Any, **more: Any) -> None:
         super()._begin(n_arms, horizon, state, *rest, **more)
@@ -159,7 +159,7 @@ class Auto(Policy):
 
     def _find_calls(self) -> None:
         if isinstance(self._state, PlainState):
-            self._calls = calls(self.kernels_for(self.n_arms))
+            self._calls = calls(self._kernels_for(self.n_arms))
         else:
             super()._find_calls()
 
@@ -185,39 +185,39 @@ class Auto(Policy):
         if found is not None:
             BackTest.take_beliefs(self._state, *found, self._drawing)
 
-    def propose(self, available: Any = None) -> int:
+    def _propose(self, available: Any = None) -> int:
         if self._knowledge is None:
-            return super().propose(available)
+            return super()._propose(available)
         if not isinstance(self._state, PlainState):
             return self.ask(available)  # which changes nothing, as the order of the arms is drawn
         everyone = np.ones(self.n_arms, dtype=np.bool_)
         return int(self._state.run.decide(everyone if available is None else np.asarray(available)))
 
-    def give(self, arm: int) -> None:
+    def _give(self, arm: int) -> None:
         if isinstance(self._state, PlainState):
             self._state.run.note(arm)
 
     # -- the rest is as the policy says that plays --------------------------------------------------------------
 
     @property
-    def predicts(self) -> bool:  # type: ignore[override]
+    def _predicts(self) -> bool:  # type: ignore[override]
         """Whether the recommendation is all that counts."""
         return not self._sums_rewards
 
-    def take_workers(self, state: Any, workers: int) -> bool:
-        return self._playing().take_workers(state, workers)
+    def _take_workers(self, state: Any, workers: int) -> bool:
+        return self._playing()._take_workers(state, workers)
 
-    def parts(self, state: Any, t: int) -> dict[str, Floats]:
-        return self._playing().parts(state, t)
+    def _parts(self, state: Any, t: int) -> dict[str, Floats]:
+        return self._playing()._parts(state, t)
 
-    def why_next(self, at: Moment) -> str:
-        return self._playing().why_next(at)
+    def _why_next(self, at: Moment) -> str:
+        return self._playing()._why_next(at)
 
-    def why_kept(self, at: Moment) -> str:
-        return self._playing().why_kept(at)
+    def _why_kept(self, at: Moment) -> str:
+        return self._playing()._why_kept(at)
 
-    def remark(self, state: Any) -> str | None:
-        return self.chosen().remark(state)
+    def _remark(self, state: Any) -> str | None:
+        return self.chosen()._remark(state)
 
     def _described(self) -> str:
         if self._state is None:

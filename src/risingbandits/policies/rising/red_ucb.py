@@ -250,14 +250,14 @@ class REdUCB(noise.NoisePolicy):
     verified = "published definition"
     kernels = Kernels(select=select, update=update)
     kernels_of_many = Kernels(select=select_of_many, update=update_of_many)
-    scratch = frozenset({"pool", "root_log", "bounds"})
+    _scratch = frozenset({"pool", "root_log", "bounds"})
 
     eps: float = setting(0.25, _check_eps)
     sigma: float | str | None = noise.setting()
     alpha: float = setting(3.0, _check_alpha)
     ties: str = tie_rule()
 
-    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
+    def _new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
         sigma = self.unit_sigma()
         root_log = np.zeros(min(capacity + 1, _LONGEST_LOG_TABLE))
         _fill.run(3e-7 * root_log.size, root_log)
@@ -279,15 +279,15 @@ class REdUCB(noise.NoisePolicy):
             **self.noise_fields(n_arms),
         )
 
-    def kernels_for(self, n_arms: int, horizon: int | None = None) -> Kernels:
+    def _kernels_for(self, n_arms: int, horizon: int | None = None) -> Kernels:
         few = self.estimates or n_arms < pruning.PRUNING_FROM  # an estimate changes all widths: nothing to prune
         return self.kernels if few else self.kernels_of_many
 
-    def make_room(self, state: Any, capacity: int) -> None:
+    def _make_room(self, state: Any, capacity: int) -> None:
         if not state.deterministic:
             histories.make_room(state.pool, self.n_arms, capacity)
 
-    def parts(self, state: Any, t: int) -> dict[str, np.ndarray]:
+    def _parts(self, state: Any, t: int) -> dict[str, np.ndarray]:
         root = math.sqrt(math.log(t)) * interpreted(noise.factor)(state)
         level = np.where(np.isinf(state.line[:, 0]), np.nan, state.line[:, 4])
         line = state.line[:, 0] + state.line[:, 1] * t

@@ -77,9 +77,9 @@ class ProgramKLUCB(Policy):
     randomised = True
     needs_horizon = True
 
-    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
+    def _new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
         first = math.log(max(horizon or 3, 3))  # log log T is above 0 from T = 3 on
         return State(limit=first + 3.0 * math.log(first), totals=np.zeros(n_arms))
 
-    def parts(self, state: Any, t: int) -> dict[str, Floats]:
+    def _parts(self, state: Any, t: int) -> dict[str, Floats]:
         return {"level": state.totals / max(t - 1, 1)}

@@ -94,11 +94,11 @@ class ProgramREdUCB(REdUCB):
     def guard(self) -> int:
         return noise.UNCHECKED  # the program has this number whatever the noise is
 
-    def kernels_for(self, n_arms: int, horizon: int | None = None) -> Kernels:
+    def _kernels_for(self, n_arms: int, horizon: int | None = None) -> Kernels:
         return Kernels(select=select_clipped, update=update) if self.clip_bonus else self.kernels
 
-    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
-        state = super().new_state(n_arms, horizon, capacity)
+    def _new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
+        state = super()._new_state(n_arms, horizon, capacity)
         state.line[:, 0] = 1.0
         return state
 
@@ -148,15 +148,15 @@ class PublishedREdUCB(REdUCB):
         self.first_index = first_index
         self.refresh = refresh
 
-    def validate(self) -> None:
-        super().validate()
+    def _validate(self) -> None:
+        super()._validate()
         if math.isnan(self.first_index):
             raise RisingBanditsError(f"first_index must be a number or infinite, got {self.first_index!r}.")
 
-    def kernels_for(self, n_arms: int, horizon: int | None = None) -> Kernels:
+    def _kernels_for(self, n_arms: int, horizon: int | None = None) -> Kernels:
         return Kernels(select=red_ucb.select, update=red_ucb.update if self.refresh else _update_without_refresh)
 
-    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> red_ucb.State:
-        state: red_ucb.State = super().new_state(n_arms, horizon, capacity)
+    def _new_state(self, n_arms: int, horizon: int | None, capacity: int) -> red_ucb.State:
+        state: red_ucb.State = super()._new_state(n_arms, horizon, capacity)
         state.line[:, 0] = self.first_index
         return state

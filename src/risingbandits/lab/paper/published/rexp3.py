@@ -77,9 +77,9 @@ class ProgramRexp3(Policy):
     summary = "Rexp3 as in the published program"
     kernels = Kernels(select=select, update=update)
     randomised = True
-    draws_on_tell = True
+    _draws_on_tell = True
 
-    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
+    def _new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
         spread = n_arms * math.log(n_arms)
         batch = max(1, math.ceil(spread ** (1 / 3) * (1 / 0.001) ** (2 / 3)))
         state = State(
@@ -92,5 +92,5 @@ class ProgramRexp3(Policy):
         interpreted(_set_odds)(state)
         return state
 
-    def parts(self, state: Any, t: int) -> dict[str, Floats]:
+    def _parts(self, state: Any, t: int) -> dict[str, Floats]:
         return {"probability": state.odds / state.odds.sum()}

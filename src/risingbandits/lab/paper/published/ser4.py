@@ -76,10 +76,10 @@ class ProgramSer4(Policy):
     summary = "Ser4 as in the published program"
     kernels = Kernels(select=select, update=update)
     randomised = True
-    draws_on_tell = True
+    _draws_on_tell = True
     needs_horizon = True
 
-    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
+    def _new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
         return State(
             phi=1.0 / math.sqrt(n_arms * math.sqrt(n_arms * (horizon or 1))),
             means=np.zeros(n_arms),
@@ -87,5 +87,5 @@ class ProgramSer4(Policy):
             counts=np.array([0, 1], dtype=np.int64),
         )
 
-    def parts(self, state: Any, t: int) -> dict[str, Floats]:
+    def _parts(self, state: Any, t: int) -> dict[str, Floats]:
         return {"level": state.means.copy()}

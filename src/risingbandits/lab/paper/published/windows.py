@@ -104,13 +104,13 @@ def _kl_bound(state: State, arm: int, limit: float) -> float:
 
 class _FrozenWindow(Policy, ABC):
     randomised = True
-    draws_on_tell = True
+    _draws_on_tell = True
 
     @abstractmethod
     def window(self, horizon: int | None) -> int:
         """tau."""
 
-    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
+    def _new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
         tau = self.window(horizon)
         return State(
             tau=tau,
@@ -120,7 +120,7 @@ class _FrozenWindow(Policy, ABC):
             solver=_kl.new_arms(n_arms),
         )
 
-    def parts(self, state: Any, t: int) -> dict[str, Floats]:
+    def _parts(self, state: Any, t: int) -> dict[str, Floats]:
         return {"value": state.bounds.copy()}
 
 
@@ -192,11 +192,11 @@ class ProgramSWTS(Policy):
     summary = "SW-TS as in the published program"
     kernels = Kernels(select=_thompson.select, update=_update_sampling)
     randomised = True
-    draws_on_tell = True
+    _draws_on_tell = True
     needs_horizon = True
-    scratch = frozenset({"log_factorials"})
+    _scratch = frozenset({"log_factorials"})
 
-    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> SamplingState:
+    def _new_state(self, n_arms: int, horizon: int | None, capacity: int) -> SamplingState:
         return SamplingState(
             ring=_windows.new_ring(_windows.whole_rounds(math.sqrt(horizon or 1))),
             window=_windows.new_held(n_arms),
@@ -206,6 +206,6 @@ class ProgramSWTS(Policy):
             log_factorials=_thompson.new_log_factorials(),
         )
 
-    def parts(self, state: Any, t: int) -> dict[str, Floats]:
+    def _parts(self, state: Any, t: int) -> dict[str, Floats]:
         s, n = state.held[:-1, 1], state.held[:-1, 0]
         return {"level": (1.0 + s) / (2.0 + n)}
