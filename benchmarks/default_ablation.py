@@ -65,8 +65,8 @@ class Varied(Auto):
         super().__init__(SUMS)
         self.changed = changed
 
-    def chosen(self) -> BackTest:
-        chosen = super().chosen()
+    def _chosen(self) -> BackTest:
+        chosen = super()._chosen()
         assert isinstance(chosen, BackTest)
         chosen.numbers = {**NUMBERS, **self.changed}
         return chosen

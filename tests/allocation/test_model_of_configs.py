@@ -45,7 +45,7 @@ def test_configs_and_prior_reach_the_model() -> None:
     run = allocator(prior=prior)
     policy = run.ledger.policy
     assert policy._informed
-    space = policy._state.run.space
+    space = policy._state.run._given
     assert space.names == ["lr", "depth"]
     np.testing.assert_array_equal(space.prior, [math.cos(arm.index) for arm in run.ledger.numbered])
     assert play(run, 1) == ["arm 0"]
@@ -95,7 +95,7 @@ def test_replay_does_not_ask_the_model(tmp_path: Path, monkeypatch: pytest.Monke
     assert again["numbers"] == known["numbers"]
     assert again["arrays"].keys() == known["arrays"].keys()
     assert isinstance(ledger.policy, Auto)
-    for name in known["arrays"].keys() - ledger.policy.chosen()._scratch:
+    for name in known["arrays"].keys() - ledger.policy._chosen()._scratch:
         np.testing.assert_array_equal(again["arrays"][name], known["arrays"][name])
 
 
@@ -150,7 +150,7 @@ def test_arms_and_configs_that_arrive_late() -> None:
     for arm in list(ARMS)[30:]:
         run.set_config(arm, ARMS[arm])
     assert run.ledger.rebuilds == before, "nothing is told again"
-    assert len(np.unique(run.ledger.policy._state.run.space.points[:, 0])) == 40
+    assert len(np.unique(run.ledger.policy._state.run._given.points[:, 0])) == 40
     run.add("late")
     run.set_config("late", {"lr": 0.001, "depth": 1})
     play(run, 50)

@@ -32,6 +32,16 @@ def test_a_setting_takes_hardly_any_value_that_makes_no_sense(name: str) -> None
     assert {setting: number for setting, number in taken.items() if number > len(WRONG) - 10} == {}
 
 
+def test_policies_show_what_users_call_and_their_settings() -> None:
+    calls = {"ask", "clone", "expect_workers", "explain", "get_params", "inform", "load", "pulls", "recommend"}
+    calls |= {"replace", "reset", "restore", "save", "state_dict", "tell"}
+    tags = {"kernels", "name", "needs_horizon", "objective", "randomised", "reward_range", "summary", "verified"}
+    more = {"config-model": {"predicted", "what_matters"}}
+    for name in policy_names():
+        shown = {word for word in dir(get_policy(name)) if word[0] != "_"}
+        assert shown <= calls | tags | get_policy(name).get_params().keys() | more.get(name, set()), name
+
+
 @pytest.mark.parametrize("policy", [REdUCB(sigma=0.0), REdUCB(ties="random"), REdUCB(eps=1 / 3)], ids=repr)
 def test_settings_keep_the_contract(policy: Policy) -> None:
     check_policy(policy)

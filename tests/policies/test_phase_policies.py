@@ -275,7 +275,7 @@ def test_pulls_of_a_whole_run_are_those_of_the_schedule() -> None:
     problem = RisingBandit([ConstantCurve(0.1 * arm) for arm in range(6)], NoNoise(), horizon=1_000)
     for policy in (SuccessiveRejects(), SequentialHalving()):
         pulls = simulate(policy, problem, runs=1).pulls[policy.name][0]
-        phases = policy.schedule(6, 1_000)
+        phases = policy._schedule(6, 1_000)
         ends = np.repeat(phases.pulls, -np.diff([6, *phases.kept]))
         assert pulls[:-1].tolist() == ends.tolist()
         assert pulls.sum() == 1_000

@@ -27,7 +27,7 @@ add = interpreted(noise.add)
 
 
 def new_state(n_arms: int, policy: Any = None) -> Any:
-    return State(**(policy or GaussianUCB(sigma="auto")).noise_fields(n_arms))
+    return State(**(policy or GaussianUCB(sigma="auto"))._noise_fields(n_arms))
 
 
 REWARDS = {

@@ -120,10 +120,10 @@ class ConfigModel(PlainPolicy):
     def inform(self, knowledge: Knowledge) -> bool:
         self._knowledge = knowledge.checked(None if self._state is None else self.n_arms)
         if self._state is not None:
-            self._state.run.know(self._knowledge)
+            self._state.run._know(self._knowledge)
         return True
 
-    def know(self, knowledge: Knowledge) -> None:
+    def _know(self, knowledge: Knowledge) -> None:
         """In a run: use this from now on."""
         self._knowledge = knowledge
         self._forget()
@@ -138,7 +138,7 @@ class ConfigModel(PlainPolicy):
         return state
 
     @property
-    def space(self) -> Space:
+    def _given(self) -> Space:
         """What is known before pulls, of a run; found when it is first needed."""
         if self._space is None:
             self._space = Space.of(self._knowledge, self.n_arms)
@@ -168,11 +168,11 @@ class ConfigModel(PlainPolicy):
         """A sentence on the hyperparameters that matter most and least; empty if nothing was learnt about them."""
         self._check_begun("what_matters")
         run: Self = self._state.run
-        return run.matters() if run.told else ""
+        return run._matters() if run.told else ""
 
-    def matters(self) -> str:
+    def _matters(self) -> str:
         """The same, of a run."""
-        scales, names = self._learn().scales, self.space.names
+        scales, names = self._learn().scales, self._given.names
         if not names or scales.signal == 0.0:
             return ""
         order = np.argsort(scales.lengths, kind="stable")
@@ -194,25 +194,25 @@ class ConfigModel(PlainPolicy):
         self._forget()
 
     def _select(self, available: Any) -> int:
-        arm = self.decide(available)
-        self.note(arm)
+        arm = self._decide(available)
+        self._note(arm)
         return arm
 
     def _propose(self, available: Any = None) -> int:
         self._check_begun("propose")
         everyone = np.ones(self.n_arms, dtype=np.bool_)
-        return int(self._state.run.decide(everyone if available is None else np.asarray(available)))
+        return int(self._state.run._decide(everyone if available is None else np.asarray(available)))
 
     def _give(self, arm: int) -> None:
         self._check_begun("give")
-        self._state.run.note(arm)
+        self._state.run._note(arm)
 
-    def decide(self, available: Any) -> int:
+    def _decide(self, available: Any) -> int:
         """The arm to pull next; it changes nothing."""
         below = np.flatnonzero(available & (self.counts < self.goals))
-        return int(below[np.argmax(self.counts[below])]) if len(below) else self._decide(available)
+        return int(below[np.argmax(self.counts[below])]) if len(below) else self._send(available)
 
-    def note(self, arm: int) -> None:
+    def _note(self, arm: int) -> None:
         count = len(self.curves[arm])
         if count >= self.goals[arm]:
             self.starts += int(self.goals[arm] == 0 and count == 0)
@@ -226,13 +226,13 @@ class ConfigModel(PlainPolicy):
         self.costs.append(None)
         self.counts[arm] += 1
 
-    def _decide(self, available: Any) -> int:
+    def _send(self, available: Any) -> int:
         """The arm that is sent to its next rung."""
         rng = np.random.default_rng([self.seed, self.asks])
         new = np.flatnonzero(available & (self.counts == 0) & (self.goals == 0))
-        has_prior = bool(self.space.prior.any())
+        has_prior = bool(self._given.prior.any())
         if len(new) and has_prior and not self.starts and not self.told:
-            return _drawn(new, self.space.prior[new], rng)
+            return _drawn(new, self._given.prior[new], rng)
         if len(new) and not has_prior and np.count_nonzero((self.counts > 0) | (self.goals > 0)) < FIRST:
             return int(rng.choice(new))
         learnt = self._learn()
@@ -261,13 +261,13 @@ class ConfigModel(PlainPolicy):
 
     def _scales(self, view: _View) -> Scales:
         started = np.flatnonzero(view.counts)
-        hyperparameters = int(self.space.groups.max()) + 1 if len(self.space.groups) else 0
+        hyperparameters = int(self._given.groups.max()) + 1 if len(self._given.groups) else 0
         if not hyperparameters or len(started) < LEAST:
             return Scales(0.0, 1.0, np.ones(hyperparameters))
         picked = np.random.default_rng([self.seed, 1, view.point]).permutation(started)[:FIT]
         curves = [np.array(self.curves[arm][: view.counts[arm]]) for arm in picked.tolist()]
         scores = process.scores_at_equal_resource(curves)
-        known = self.space
+        known = self._given
         return process.most_probable(known.points[picked], known.groups, known.prior[picked], scores)
 
     def _pending(self, available: Any) -> Ints:
@@ -320,11 +320,11 @@ class ConfigModel(PlainPolicy):
         return two, one
 
     def _rows(self, arms: Ints, resources: Any) -> Points:
-        return Points(arms, np.asarray(resources, float), self.space.points[arms], self.space.prior[arms])
+        return Points(arms, np.asarray(resources, float), self._given.points[arms], self._given.prior[arms])
 
     def _predict(self, view: _View, scales: Scales, arms: Ints, to: Floats) -> tuple[Floats, Floats]:
         """Mean and deviation of the scores of these arms at these resources."""
-        model = Process(scales, self.space.groups, view.seen, view.scores, view.pending)
+        model = Process(scales, self._given.groups, view.seen, view.scores, view.pending)
         rows = self._rows(arms, to)
         mean, var = model.predict(rows)
         place = np.searchsorted(view.outside.arms, arms)
@@ -366,7 +366,7 @@ class ConfigModel(PlainPolicy):
         run = at.state.run
         if 0 < at.pulls[at.arm] < run.goals[at.arm]:
             return f"on its way to {run.goals[at.arm]} pulls"
-        if at.pulls[at.arm] == 0 and not run.space.prior.any() and run.starts < FIRST:
+        if at.pulls[at.arm] == 0 and not run._given.prior.any() and run.starts < FIRST:
             return "one of the first, at random"
         return "highest expected improvement per pull, or every fifth start at random"
 

@@ -186,7 +186,7 @@ class RandomRoundRobin(Policy):
     m: float | None
     window: int
 
-    def fresh(self, n_arms: int, horizon: int, capacity: int, first_stage: int, sums: bool, upper: bool) -> State:
+    def _fresh(self, n_arms: int, horizon: int, capacity: int, first_stage: int, sums: bool, upper: bool) -> State:
         """The state before the first round, with a first stage of this many rounds."""
         bar = np.array([0.0, 1.0, 0.0])
         marks = np.zeros(3, dtype=np.int64)

@@ -151,7 +151,7 @@ class CureUCB(noise.NoisePolicy):
     ties: str = tie_rule()
 
     def _new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
-        sigma = self.unit_sigma()
+        sigma = self._unit_sigma()
         line = np.zeros((n_arms, 5))
         line[:, 0] = np.inf
         return State(
@@ -165,7 +165,7 @@ class CureUCB(noise.NoisePolicy):
             sums=np.zeros((n_arms, 7)),
             pool=np.empty(0 if sigma == 0.0 else histories.places_for(n_arms, capacity)),
             places=histories.new_places(n_arms),
-            **self.noise_fields(n_arms),
+            **self._noise_fields(n_arms),
         )
 
     def _make_room(self, state: Any, capacity: int) -> None:

@@ -46,7 +46,7 @@ class Exp3(_exp3.Exp3Policy):
     gamma: float | None = number(None, above=0.0, maximum=1.0)
     reward_range: tuple[float, float] = unit_range()
 
-    def tuned(self, n_arms: int, rounds: int) -> dict[str, Any]:
+    def _tuned(self, n_arms: int, rounds: int) -> dict[str, Any]:
         return {"gamma": _exp3.exploration(n_arms, rounds) if self.gamma is None else self.gamma}
 
 
@@ -91,7 +91,7 @@ class Exp3S(_exp3.Exp3Policy):
     switches: int = integer(1)
     reward_range: tuple[float, float] = unit_range()
 
-    def tuned(self, n_arms: int, rounds: int) -> dict[str, Any]:
+    def _tuned(self, n_arms: int, rounds: int) -> dict[str, Any]:
         alpha = 1.0 / rounds if self.alpha is None else float(self.alpha)
         gamma = self.gamma
         if gamma is None:

@@ -74,7 +74,7 @@ class ForcedPulls(Policy):
 
     forced: int = integer(100, minimum=0)
 
-    def with_forced_pulls(self, state: Any, state_class: Any, n_arms: int) -> Any:
+    def _with_forced_pulls(self, state: Any, state_class: Any, n_arms: int) -> Any:
         """The state of the policy that they go on as, extended."""
         pulls = np.zeros(n_arms + 1, dtype=np.int64)
         pulls[n_arms] = n_arms if self.forced > 0 else 0
@@ -120,7 +120,7 @@ class ETTS(beta_ts.SWTS, ForcedPulls):
     forced: int = integer(100, minimum=0)
 
     def _new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
-        return self.with_forced_pulls(super()._new_state(n_arms, horizon, capacity), WindowBetaState, n_arms)
+        return self._with_forced_pulls(super()._new_state(n_arms, horizon, capacity), WindowBetaState, n_arms)
 
 
 @register
@@ -156,7 +156,7 @@ class ETBetaThompson(beta_ts.BetaThompson, ForcedPulls):
     forced: int = integer(100, minimum=0)
 
     def _new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
-        return self.with_forced_pulls(super()._new_state(n_arms, horizon, capacity), BetaState, n_arms)
+        return self._with_forced_pulls(super()._new_state(n_arms, horizon, capacity), BetaState, n_arms)
 
 
 @register
@@ -195,7 +195,7 @@ class ETGaussianThompson(gaussian_ts.GaussianThompson, ForcedPulls):
     forced: int = integer(100, minimum=0)
 
     def _new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
-        return self.with_forced_pulls(super()._new_state(n_arms, horizon, capacity), GaussianState, n_arms)
+        return self._with_forced_pulls(super()._new_state(n_arms, horizon, capacity), GaussianState, n_arms)
 
 
 @register
@@ -230,4 +230,4 @@ class ETSWGaussianThompson(sw_gaussian_ts.SWGaussianThompson, ForcedPulls):
     forced: int = integer(100, minimum=0)
 
     def _new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
-        return self.with_forced_pulls(super()._new_state(n_arms, horizon, capacity), WindowGaussianState, n_arms)
+        return self._with_forced_pulls(super()._new_state(n_arms, horizon, capacity), WindowGaussianState, n_arms)

@@ -144,14 +144,11 @@ class GraphREdUCB(red_ucb.REdUCB):
     summary = "R-ed-UCB for arms that rise by the pulls of some others, too"
     verified = "derived here"
     kernels = Kernels(select=red_ucb.select, update=update)
-    kernels_of_many = Kernels(select=red_ucb.select_of_many, update=update_of_many)
+    _kernels_of_many = Kernels(select=red_ucb.select_of_many, update=update_of_many)
     _scratch = red_ucb.REdUCB._scratch | {"triggers", "counts"}
+    _guard = noise.UNCHECKED  # between two pulls an arm may have risen by any amount
 
     triggers: Any = setting(None, check_trigger_matrix)
-
-    @property
-    def guard(self) -> int:
-        return noise.UNCHECKED  # between two pulls an arm may have risen by any amount
 
     def _new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
         plain = super()._new_state(n_arms, horizon, capacity)

@@ -138,7 +138,7 @@ class HybridPTRR(rr.RandomRoundRobin):
         rounds = horizon or 1
         stage = max(rounds // 2, 1) if self.B is None else int(self.B)
         sums, upper = self.bounds == "sum", self.explores == "upper"
-        return self.fresh(n_arms, rounds, capacity, stage, sums, upper)
+        return self._fresh(n_arms, rounds, capacity, stage, sums, upper)
 
     def _parts(self, state: Any, t: int) -> dict[str, Floats]:
         bounds = np.where(np.isfinite(state.bounds), state.bounds, np.nan)

@@ -134,7 +134,7 @@ class LinearAE(noise.NoisePolicy):
             sums=np.zeros((n_arms, 2)),
             value=np.full(n_arms, -np.inf),
             width=np.full(n_arms, np.inf),
-            **self.noise_fields(n_arms),
+            **self._noise_fields(n_arms),
         )
 
     def _why_kept(self, at: Moment) -> str:

@@ -196,11 +196,11 @@ class ModelHalving(_phases.PhasePolicy):
         if isinstance(self.powers, list):
             self.powers = tuple(self.powers)
 
-    def schedule(self, n_arms: int, horizon: int) -> _phases.Schedule:
+    def _schedule(self, n_arms: int, horizon: int) -> _phases.Schedule:
         return _phases.halvings(n_arms, horizon)
 
     def _new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
-        phases = self.schedule(n_arms, horizon or 1)
+        phases = self._schedule(n_arms, horizon or 1)
         rho = np.array([0.0, *self.powers], dtype=np.float64)
         return State(
             target=float(self.target or horizon or 1),

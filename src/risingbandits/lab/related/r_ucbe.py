@@ -133,13 +133,13 @@ class RUCBE(noise.NoisePolicy):
             value=np.full(n_arms, np.inf),
             estimate=np.full(n_arms, -np.inf),
             eps=float(self.eps),
-            width=self.unit_sigma() * math.sqrt(a),
+            width=self._unit_sigma() * math.sqrt(a),
             line=np.zeros((n_arms, 5)),
             tally=np.zeros((n_arms, 2), dtype=np.int64),
             sums=np.zeros((n_arms, 7)),
             pool=np.empty(histories.places_for(n_arms, capacity)),
             places=histories.new_places(n_arms),
-            **self.noise_fields(n_arms),
+            **self._noise_fields(n_arms),
         )
 
     def _make_room(self, state: Any, capacity: int) -> None:

@@ -134,7 +134,7 @@ class RAWUCB(noise.NoisePolicy):
             tight=np.full(n_arms, np.inf),
             root=np.zeros(n_arms),
             last=np.zeros(1, dtype=np.int64),
-            **self.noise_fields(n_arms),
+            **self._noise_fields(n_arms),
         )
 
     def _make_room(self, state: Any, capacity: int) -> None:

@@ -147,7 +147,7 @@ class RCBE(noise.NoisePolicy):
             **sweeps.new_fields(n_arms),
             total=np.zeros(n_arms),
             clock=np.ones(3, dtype=np.int64),  # the first window is one round
-            **self.noise_fields(n_arms),
+            **self._noise_fields(n_arms),
         )
 
     def _parts(self, state: Any, t: int) -> dict[str, Floats]:

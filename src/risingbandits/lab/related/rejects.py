@@ -33,7 +33,7 @@ class SuccessiveRejects(_phases.PhasePolicy):
     summary = "drops the arm with the smallest mean, one per phase"
     verified = "published definition"
 
-    def schedule(self, n_arms: int, horizon: int) -> _phases.Schedule:
+    def _schedule(self, n_arms: int, horizon: int) -> _phases.Schedule:
         return _phases.rejects(n_arms, horizon, share=1.0)
 
 
@@ -69,5 +69,5 @@ class RSR(_phases.PhasePolicy):
 
     eps: float = number(0.25, above=0.0, maximum=1.0)
 
-    def schedule(self, n_arms: int, horizon: int) -> _phases.Schedule:
+    def _schedule(self, n_arms: int, horizon: int) -> _phases.Schedule:
         return _phases.rejects(n_arms, horizon, share=float(self.eps))

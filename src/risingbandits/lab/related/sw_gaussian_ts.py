@@ -99,5 +99,5 @@ class SWGaussianThompson(gaussian_ts.GaussianThompson):
     def _new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
         formula = float(horizon or 1) ** (1.0 - self.beta)
         tau = _windows.tau_or(self.tau, horizon, formula, type(self).__name__)
-        fields = {**running_means.new_fields(n_arms), **_windows.new_raw_fields(tau), **self.noise_fields(n_arms)}
-        return State(sigma=self.unit_sigma(), **fields)
+        fields = {**running_means.new_fields(n_arms), **_windows.new_raw_fields(tau), **self._noise_fields(n_arms)}
+        return State(sigma=self._unit_sigma(), **fields)

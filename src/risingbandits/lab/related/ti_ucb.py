@@ -194,7 +194,7 @@ class TIUCB(noise.NoisePolicy):
             halves=np.zeros((n_arms, 4)),
             ring=np.zeros((n_arms, 2 * half)),
             tally=np.zeros((n_arms, 3), dtype=np.int64),
-            **self.noise_fields(n_arms),
+            **self._noise_fields(n_arms),
         )
 
     def _parts(self, state: Any, t: int) -> dict[str, Floats]:

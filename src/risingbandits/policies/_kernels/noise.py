@@ -19,8 +19,8 @@ once. It is kept, or the estimate takes over where it is larger, as ``guard`` sa
 is not checked.
 
 **How a policy uses it.** The class inherits `NoisePolicy`, declares ``sigma: float | str | None = noise.setting()``,
-and adds ``**self.noise_fields(n_arms)`` to its state, which are ``noise`` and ``heard``. Its update calls `add` for
-every reward. What it computes from sigma it computes from `NoisePolicy.unit_sigma`, the number or 1, times `factor`,
+and adds ``**self._noise_fields(n_arms)`` to its state, which are ``noise`` and ``heard``. Its update calls `add` for
+every reward. What it computes from sigma it computes from `NoisePolicy._unit_sigma`, the number or 1, times `factor`,
 which is 1 or the estimate; or from `level`, the noise level itself.
 """
 
@@ -76,27 +76,23 @@ class NoisePolicy(Policy):
     """Base of the policies with a ``sigma``."""
 
     sigma: float | str | None
+    _guard: int = KEPT  # what becomes of a number that the rewards contradict
 
     @property
-    def guard(self) -> int:
-        """What becomes of a number that the rewards contradict."""
-        return KEPT
-
-    @property
-    def estimates(self) -> bool:
+    def _estimates(self) -> bool:
         """Whether the noise level is estimated from the first reward on."""
         return self.sigma is None or isinstance(self.sigma, str)
 
-    def unit_sigma(self) -> float:
+    def _unit_sigma(self) -> float:
         """The number, or 1, which `factor` multiplies."""
-        return 1.0 if self.estimates else float(self.sigma)  # type: ignore[arg-type]
+        return 1.0 if self._estimates else float(self.sigma)  # type: ignore[arg-type]
 
-    def noise_fields(self, n_arms: int) -> dict[str, np.ndarray]:
+    def _noise_fields(self, n_arms: int) -> dict[str, np.ndarray]:
         """The fields of a state before the first reward."""
-        noise, given = np.zeros(1, NOISE), 0.0 if self.estimates else self.unit_sigma()
-        noise["guard"] = ESTIMATED if self.estimates else (self.guard if given > 0.0 else UNCHECKED)
+        noise, given = np.zeros(1, NOISE), 0.0 if self._estimates else self._unit_sigma()
+        noise["guard"] = ESTIMATED if self._estimates else (self._guard if given > 0.0 else UNCHECKED)
         noise["given"] = given
-        noise["level"] = noise["drawn"] = _LEAST if self.estimates else given
+        noise["level"] = noise["drawn"] = _LEAST if self._estimates else given
         noise["low"], noise["high"] = math.inf, -math.inf
         return {"noise": noise, "heard": np.zeros(n_arms, HEARD)}
 
@@ -106,7 +102,7 @@ class NoisePolicy(Policy):
             return None
         found = math.sqrt(interpreted(variance)(state.noise))
         kept = state.noise["guard"][0] == KEPT
-        if kept and found <= _FAR * self.unit_sigma():
+        if kept and found <= _FAR * self._unit_sigma():
             return None
         what = 'but it is kept: sigma="auto" estimates it' if kept else "and it is estimated from now on"
         return f"sigma={self.sigma} is contradicted by the rewards, whose noise is about {found:.2g}, {what}."

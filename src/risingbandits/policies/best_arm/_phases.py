@@ -153,12 +153,12 @@ class PhasePolicy(recent_means.RecentPolicy):
     _scratch = frozenset({"pool", "mean"})
     needs_horizon = True
 
-    def schedule(self, n_arms: int, horizon: int) -> Schedule:
+    def _schedule(self, n_arms: int, horizon: int) -> Schedule:
         """The phases for these numbers of arms and rounds."""
-        raise TypeError(f"{type(self).__name__} does not define schedule.")
+        raise TypeError(f"{type(self).__name__} does not define _schedule.")
 
     def _new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
-        phases = self.schedule(n_arms, horizon or 1)
+        phases = self._schedule(n_arms, horizon or 1)
         return State(
             ends=phases.ends,
             kept=phases.kept,

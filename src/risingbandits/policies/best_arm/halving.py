@@ -40,7 +40,7 @@ class SequentialHalving(_phases.PhasePolicy):
     summary = "drops the worse half of the arms in each phase"
     verified = "published definition"
 
-    def schedule(self, n_arms: int, horizon: int) -> _phases.Schedule:
+    def _schedule(self, n_arms: int, horizon: int) -> _phases.Schedule:
         return _phases.halvings(n_arms, horizon)
 
 
@@ -89,7 +89,7 @@ class SuccessiveHalving(_phases.PhasePolicy):
     max_pulls: int | None = integer(None)
     share: float = number(0.1, above=0.0, maximum=1.0)
 
-    def schedule(self, n_arms: int, horizon: int) -> _phases.Schedule:
+    def _schedule(self, n_arms: int, horizon: int) -> _phases.Schedule:
         left = [n_arms]
         while left[-1] > 1:
             left.append(max(1, left[-1] // self.eta))

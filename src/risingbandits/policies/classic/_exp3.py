@@ -208,13 +208,13 @@ class Exp3Policy(Policy):
     kernels = Kernels(select=select, update=update)
     randomised = True
 
-    def tuned(self, n_arms: int, rounds: int) -> dict[str, Any]:
+    def _tuned(self, n_arms: int, rounds: int) -> dict[str, Any]:
         """``gamma`` for these numbers of arms and rounds, and ``share`` or ``batch`` if there is one."""
-        raise TypeError(f"{type(self).__name__} does not define tuned.")
+        raise TypeError(f"{type(self).__name__} does not define _tuned.")
 
     def _new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
         low, width = reward_scale.low_and_width(self.reward_range)
-        return new_state(n_arms, low=low, width=width, **self.tuned(n_arms, horizon or 1))
+        return new_state(n_arms, low=low, width=width, **self._tuned(n_arms, horizon or 1))
 
     def _parts(self, state: Any, t: int) -> dict[str, Floats]:
         """The chance of each arm if all are available."""

@@ -142,7 +142,7 @@ class CoinPolicy(Policy):
     _draws_on_tell = True
     _scratch = frozenset({"log_factorials"})
 
-    def fields(self, n_arms: int) -> dict[str, Any]:
+    def _coin_fields(self, n_arms: int) -> dict[str, Any]:
         """The fields of the state that all of them have, at the start."""
         low, width = reward_scale.low_and_width(self.reward_range)
         return {

@@ -74,7 +74,7 @@ class BetaThompson(_thompson.CoinPolicy):
     reward_range: tuple[float, float] = unit_range()
 
     def _new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
-        return State(**self.fields(n_arms))
+        return State(**self._coin_fields(n_arms))
 
 
 class WindowState(NamedTuple):
@@ -140,11 +140,11 @@ class SWTS(_thompson.CoinPolicy):
     beta: float = number(0.5, minimum=0.0, maximum=1.0)
     reward_range: tuple[float, float] = unit_range()
 
-    def window_fields(self, n_arms: int, horizon: int | None) -> dict[str, Any]:
+    def _window_fields(self, n_arms: int, horizon: int | None) -> dict[str, Any]:
         """The fields of the state at the start."""
         formula = float(horizon or 1) ** (1.0 - self.beta)
         tau = _windows.tau_or(self.tau, horizon, formula, type(self).__name__)
-        return {"ring": _windows.new_ring(tau), **self.fields(n_arms)}
+        return {"ring": _windows.new_ring(tau), **self._coin_fields(n_arms)}
 
     def _new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
-        return WindowState(**self.window_fields(n_arms, horizon))
+        return WindowState(**self._window_fields(n_arms, horizon))

@@ -81,7 +81,7 @@ class GaussianThompson(noise.NoisePolicy):
     sigma: float | str | None = noise.setting()
 
     def _new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
-        return State(sigma=self.unit_sigma(), **running_means.new_fields(n_arms), **self.noise_fields(n_arms))
+        return State(sigma=self._unit_sigma(), **running_means.new_fields(n_arms), **self._noise_fields(n_arms))
 
     def _parts(self, state: Any, t: int) -> dict[str, np.ndarray]:
         spread = running_means.parts(state, state.sigma * interpreted(noise.factor)(state))

@@ -51,7 +51,7 @@ class Rexp3(_exp3.Exp3Policy):
     V: float | None = number(None, above=0.0)
     reward_range: tuple[float, float] = unit_range()
 
-    def tuned(self, n_arms: int, rounds: int) -> dict[str, Any]:
+    def _tuned(self, n_arms: int, rounds: int) -> dict[str, Any]:
         variation = float(n_arms if self.V is None else self.V)
         batch = max(1, math.ceil((n_arms * math.log(n_arms)) ** (1 / 3) * (rounds / variation) ** (2 / 3)))
         return {"gamma": _exp3.exploration(n_arms, batch), "batch": batch}

@@ -143,8 +143,8 @@ class GaussianUCB(noise.NoisePolicy):
     ties: str = tie_rule()
 
     def _new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
-        scale = 2.0 * self.unit_sigma()
-        return GaussianState(scale=scale, **running_means.new_fields(n_arms), **self.noise_fields(n_arms))
+        scale = 2.0 * self._unit_sigma()
+        return GaussianState(scale=scale, **running_means.new_fields(n_arms), **self._noise_fields(n_arms))
 
     def _parts(self, state: Any, t: int) -> dict[str, np.ndarray]:
         return running_means.parts(state, state.scale * math.sqrt(math.log(t)) * interpreted(noise.factor)(state))

@@ -173,13 +173,13 @@ class CommitUCB(noise.NoisePolicy):
             )
 
     @property
-    def has_bound(self) -> bool:
+    def _has_bound(self) -> bool:
         """Whether a bound on the regret is promised, which is about the given sigma."""
         return self.risk is None and self.recheck == 0.0 and self.widths != "kl"
 
     @property
-    def guard(self) -> int:
-        return noise.KEPT if self.has_bound else noise.REPLACED
+    def _guard(self) -> int:  # type: ignore[override]
+        return noise.KEPT if self._has_bound else noise.REPLACED
 
     def _for_problem(self, problem: RisingBandit, horizon: int) -> Self:
         if self.sigma == 0.0 < problem.sigma:  # any other is checked during the run
@@ -197,7 +197,7 @@ class CommitUCB(noise.NoisePolicy):
             recheck=float(self.recheck),
             confidence=confidence,
             **_batches.new_run(n_arms, horizon, capacity, float(self.growth), confidence),
-            **self.noise_fields(n_arms),
+            **self._noise_fields(n_arms),
         )
 
     def _make_room(self, state: State, capacity: int) -> None:
@@ -211,7 +211,7 @@ class CommitUCB(noise.NoisePolicy):
         return super().ask(available)
 
     def _remark(self, state: State) -> str | None:
-        if self.has_bound and state.noise["evidence"][0] == math.inf:
+        if self._has_bound and state.noise["evidence"][0] == math.inf:
             what = "is contradicted by the rewards, or a curve bends within five pulls"
             return f"sigma={self.sigma} {what}: kept, because the bound on the regret is about it."
         return super()._remark(state)

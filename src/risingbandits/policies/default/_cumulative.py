@@ -230,16 +230,13 @@ class BackTest(noise.NoisePolicy):
     name = "back-test"
     kernels = Kernels(select=select, update=update)
     _scratch = frozenset({"pool", "paces", "work", "aside"})
+    _guard = noise.REPLACED
     numbers = seen.NUMBERS
 
     order: str = one_of(*sweeps.ORDERS)
     sigma: float | str = noise.setting()
     patience: float = number(25.0, above=0.0)
     bounded: bool = True
-
-    @property
-    def guard(self) -> int:
-        return noise.REPLACED
 
     def _new_state(self, n_arms: int, horizon: int | None, capacity: int) -> seen.State:
         numbers = np.zeros(1, seen.NUMBERS_TYPE)
@@ -248,15 +245,15 @@ class BackTest(noise.NoisePolicy):
         plan, arms = np.zeros(1, seen.PLAN), np.zeros(n_arms, seen.ARM)
         plan["next"], plan["incumbent"] = seen.OPEN, seen.NOBODY
         arms["test"] = 1
-        heard = self.noise_fields(n_arms)
-        if self.estimates:
+        heard = self._noise_fields(n_arms)
+        if self._estimates:
             heard["noise"]["guard"] = noise.UNCHECKED
         return seen.State(
             numbers=numbers,
             horizon=0.0 if horizon is None else float(horizon),
             patience=float(self.patience),
             bounded=bool(self.bounded),
-            told=not self.estimates,
+            told=not self._estimates,
             pool=np.empty(histories.places_for(n_arms, capacity)),
             places=histories.new_places(n_arms),
             order=np.arange(n_arms),

@@ -95,7 +95,7 @@ class Auto(Policy):
     patience: float = number(25.0, above=0.0)
     bounded: bool = setting(True, check_flag)
 
-    def chosen(self) -> Policy:
+    def _chosen(self) -> Policy:
         """The policy that plays runs with this objective."""
         if not self._sums_rewards and self._knowledge is not None:
             model = ConfigModel()
@@ -110,12 +110,12 @@ class Auto(Policy):
         return Objective.get(self.objective).sums_rewards
 
     def _kernels_for(self, n_arms: int, horizon: int | None = None) -> Kernels:
-        chosen = self.chosen()
+        chosen = self._chosen()
         kernels = chosen._kernels_for(n_arms, horizon)
         return kernels if chosen._draws else _without_generator(kernels)
 
     def _new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
-        return self.chosen()._new_state(n_arms, horizon, capacity)
+        return self._chosen()._new_state(n_arms, horizon, capacity)
 
     def _make_room(self, state: Any, capacity: int) -> None:
         self._playing()._make_room(state, capacity)
@@ -128,7 +128,7 @@ class Auto(Policy):
         self._knowledge = knowledge.checked(None if self._state is None else self.n_arms)
         if self._state is not None:
             if isinstance(self._state, PlainState):
-                self._state.run.know(self._knowledge)
+                self._state.run._know(self._knowledge)
             else:
                 self._beliefs.know(self._knowledge)
         return True
@@ -164,10 +164,10 @@ class Auto(Policy):
             super()._find_calls()
 
     def _state_fields(self, state: Any) -> dict[str, Any]:
-        return self.chosen()._state_fields(state)
+        return self._chosen()._state_fields(state)
 
     def _restored_state(self, fresh: Any, numbers: dict[str, Any], arrays: dict[str, Any]) -> Any:
-        return self.chosen()._restored_state(fresh, numbers, arrays)
+        return self._chosen()._restored_state(fresh, numbers, arrays)
 
     def tell(self, arm: int, reward: float, cost: float | None = None) -> None:
         """Report the reward of one pull of ``arm`` and, where that counts, what it cost."""
@@ -191,11 +191,11 @@ class Auto(Policy):
         if not isinstance(self._state, PlainState):
             return self.ask(available)  # which changes nothing, as the order of the arms is drawn
         everyone = np.ones(self.n_arms, dtype=np.bool_)
-        return int(self._state.run.decide(everyone if available is None else np.asarray(available)))
+        return int(self._state.run._decide(everyone if available is None else np.asarray(available)))
 
     def _give(self, arm: int) -> None:
         if isinstance(self._state, PlainState):
-            self._state.run.note(arm)
+            self._state.run._note(arm)
 
     # -- the rest is as the policy says that plays --------------------------------------------------------------
 
@@ -217,17 +217,17 @@ class Auto(Policy):
         return self._playing()._why_kept(at)
 
     def _remark(self, state: Any) -> str | None:
-        return self.chosen()._remark(state)
+        return self._chosen()._remark(state)
 
     def _described(self) -> str:
         if self._state is None:
             return repr(self)
-        matters = self._state.run.matters() if isinstance(self._state, PlainState) and self.rounds else ""
+        matters = self._state.run._matters() if isinstance(self._state, PlainState) and self.rounds else ""
         return f"{self!r}, played by {self._playing()!r}" + (f", {matters}" if matters else "")
 
     def _playing(self) -> Policy:
         """The policy that plays this run."""
-        chosen = self.chosen()
+        chosen = self._chosen()
         chosen.n_arms, chosen.horizon = self.n_arms, self.horizon
         return chosen
 

@@ -74,8 +74,5 @@ class RLessUCB(red_ucb.REdUCB):
     summary = "R-ed-UCB for arms that rise with time (restless)"
     verified = "published definition"
     kernels = Kernels(select=red_ucb.select, update=update)
-    kernels_of_many = Kernels(select=red_ucb.select_of_many, update=update_of_many)
-
-    @property
-    def guard(self) -> int:
-        return noise.UNCHECKED  # between two pulls an arm may have risen by any amount
+    _kernels_of_many = Kernels(select=red_ucb.select_of_many, update=update_of_many)
+    _guard = noise.UNCHECKED  # between two pulls an arm may have risen by any amount

@@ -249,7 +249,7 @@ class REdUCB(noise.NoisePolicy):
     summary = "line through the recent past plus its width (the paper's algorithm)"
     verified = "published definition"
     kernels = Kernels(select=select, update=update)
-    kernels_of_many = Kernels(select=select_of_many, update=update_of_many)
+    _kernels_of_many = Kernels(select=select_of_many, update=update_of_many)
     _scratch = frozenset({"pool", "root_log", "bounds"})
 
     eps: float = setting(0.25, _check_eps)
@@ -258,7 +258,7 @@ class REdUCB(noise.NoisePolicy):
     ties: str = tie_rule()
 
     def _new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
-        sigma = self.unit_sigma()
+        sigma = self._unit_sigma()
         root_log = np.zeros(min(capacity + 1, _LONGEST_LOG_TABLE))
         _fill.run(3e-7 * root_log.size, root_log)
         line = np.zeros((n_arms, 5))
@@ -276,12 +276,12 @@ class REdUCB(noise.NoisePolicy):
             root_log=root_log,
             block=block,
             bounds=bounds,
-            **self.noise_fields(n_arms),
+            **self._noise_fields(n_arms),
         )
 
     def _kernels_for(self, n_arms: int, horizon: int | None = None) -> Kernels:
-        few = self.estimates or n_arms < pruning.PRUNING_FROM  # an estimate changes all widths: nothing to prune
-        return self.kernels if few else self.kernels_of_many
+        few = self._estimates or n_arms < pruning.PRUNING_FROM  # an estimate changes all widths: nothing to prune
+        return self.kernels if few else self._kernels_of_many
 
     def _make_room(self, state: Any, capacity: int) -> None:
         if not state.deterministic:

@@ -85,14 +85,11 @@ class ProgramREdUCB(REdUCB):
     summary = "R-ed-UCB as in the published program"
     kernels = Kernels(select=select, update=update)
     randomised = True
+    _guard = noise.UNCHECKED  # the program has this number whatever the noise is
 
     def __init__(self, sigma: float = 0.1, eps: float = 0.25, clip_bonus: bool = False) -> None:
         super().__init__(eps=eps, sigma=sigma, alpha=4.0, ties="random")
         self.clip_bonus = clip_bonus
-
-    @property
-    def guard(self) -> int:
-        return noise.UNCHECKED  # the program has this number whatever the noise is
 
     def _kernels_for(self, n_arms: int, horizon: int | None = None) -> Kernels:
         return Kernels(select=select_clipped, update=update) if self.clip_bonus else self.kernels
