@@ -65,8 +65,8 @@ class Varied(Auto):
         super().__init__(SUMS)
         self.changed = changed
 
-    def _chosen(self) -> BackTest:
-        chosen = super()._chosen()
+    def chosen(self) -> BackTest:
+        chosen = super().chosen()
         assert isinstance(chosen, BackTest)
         chosen.numbers = {**NUMBERS, **self.changed}
         return chosen

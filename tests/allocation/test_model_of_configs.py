@@ -95,7 +95,7 @@ def test_replay_does_not_ask_the_model(tmp_path: Path, monkeypatch: pytest.Monke
     assert again["numbers"] == known["numbers"]
     assert again["arrays"].keys() == known["arrays"].keys()
     assert isinstance(ledger.policy, Auto)
-    for name in known["arrays"].keys() - ledger.policy._chosen()._scratch:
+    for name in known["arrays"].keys() - ledger.policy.chosen()._scratch:
         np.testing.assert_array_equal(again["arrays"][name], known["arrays"][name])
 
 

@@ -27,7 +27,7 @@ def test_the_contract_holds_for_both_objectives(objective: str) -> None:
 def test_a_run_is_that_of_the_chosen_policy(objective: str, horizon: int) -> None:
     problem = random_problem(8, horizon=horizon, seed=4)
     auto = Auto(objective)
-    chosen = auto._chosen()
+    chosen = auto.chosen()
     for policy in (auto, chosen):
         check_same_in_all_modes(policy, problem, horizon, seed=7)
     ours, theirs = (play_by_hand(policy, problem, horizon, seed=7) for policy in (auto, chosen))
@@ -78,7 +78,7 @@ def test_the_explanation_names_the_policy_that_plays() -> None:
     for reward in (0.1, 0.2, 0.3):
         policy.tell(policy.ask(), reward)
     explanation = policy.explain()
-    assert explanation.policy == f"Auto(), played by {Auto()._chosen()!r}"
+    assert explanation.policy == f"Auto(), played by {Auto().chosen()!r}"
     assert "level" in explanation.columns
 
 

@@ -36,7 +36,7 @@ def test_policies_show_what_users_call_and_their_settings() -> None:
     calls = {"ask", "clone", "expect_workers", "explain", "get_params", "inform", "load", "pulls", "recommend"}
     calls |= {"replace", "reset", "restore", "save", "state_dict", "tell"}
     tags = {"kernels", "name", "needs_horizon", "objective", "randomised", "reward_range", "summary", "verified"}
-    more = {"config-model": {"predicted", "what_matters"}}
+    more = {"auto": {"chosen"}, "config-model": {"predicted", "what_matters"}}
     for name in policy_names():
         shown = {word for word in dir(get_policy(name)) if word[0] != "_"}
         assert shown <= calls | tags | get_policy(name).get_params().keys() | more.get(name, set()), name

@@ -95,7 +95,7 @@ class Auto(Policy):
     patience: float = number(25.0, above=0.0)
     bounded: bool = setting(True, check_flag)
 
-    def _chosen(self) -> Policy:
+    def chosen(self) -> Policy:
         """The policy that plays runs with this objective."""
         if not self._sums_rewards and self._knowledge is not None:
             model = ConfigModel()
@@ -110,12 +110,12 @@ class Auto(Policy):
         return Objective.get(self.objective).sums_rewards
 
     def _kernels_for(self, n_arms: int, horizon: int | None = None) -> Kernels:
-        chosen = self._chosen()
+        chosen = self.chosen()
         kernels = chosen._kernels_for(n_arms, horizon)
         return kernels if chosen._draws else _without_generator(kernels)
 
     def _new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
-        return self._chosen()._new_state(n_arms, horizon, capacity)
+        return self.chosen()._new_state(n_arms, horizon, capacity)
 
     def _make_room(self, state: Any, capacity: int) -> None:
         self._playing()._make_room(state, capacity)
@@ -164,10 +164,10 @@ class Auto(Policy):
             super()._find_calls()
 
     def _state_fields(self, state: Any) -> dict[str, Any]:
-        return self._chosen()._state_fields(state)
+        return self.chosen()._state_fields(state)
 
     def _restored_state(self, fresh: Any, numbers: dict[str, Any], arrays: dict[str, Any]) -> Any:
-        return self._chosen()._restored_state(fresh, numbers, arrays)
+        return self.chosen()._restored_state(fresh, numbers, arrays)
 
     def tell(self, arm: int, reward: float, cost: float | None = None) -> None:
         """Report the reward of one pull of ``arm`` and, where that counts, what it cost."""
@@ -217,7 +217,7 @@ class Auto(Policy):
         return self._playing()._why_kept(at)
 
     def _remark(self, state: Any) -> str | None:
-        return self._chosen()._remark(state)
+        return self.chosen()._remark(state)
 
     def _described(self) -> str:
         if self._state is None:
@@ -227,7 +227,7 @@ class Auto(Policy):
 
     def _playing(self) -> Policy:
         """The policy that plays this run."""
-        chosen = self._chosen()
+        chosen = self.chosen()
         chosen.n_arms, chosen.horizon = self.n_arms, self.horizon
         return chosen
 
