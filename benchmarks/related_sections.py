@@ -65,7 +65,7 @@ def problem(name: str) -> RisingBandit:
     if name == "falling":
         fall = Tabulated(1.0 - 0.9 * np.arange(1, 20_001) / 20_000)
         return RisingBandit([fall, ConstantCurve(0.4), ConstantCurve(0.3)], Gaussian(0.1), 20_000)
-    if name == "blooming":
+    if name == "rising":
         return RisingBandit([Exponential(0.9, 0.02), Exponential(0.6, 0.5), Exponential(0.5, 0.5)], Bernoulli(), 20_000)
     if name == "claimed":
         return RisingBandit([PowerLaw(limit, 0.5, 0.5) for limit in (0.9, 0.7, 0.5, 0.5, 0.5)], Gaussian(0.1), 20_000)
@@ -144,7 +144,7 @@ def model_selection(size: Size) -> str:
     others = ["sw-ucb", "sw-ts", "exp3-s", "ucb1", "kl-ucb", "round-robin", "red-ucb", "beta-ts", "gaussian-ts"]
     every = [*labels, *balancing, *others]
     columns = [column(name, [*labels, *balancing, *[""] * len(others)], 10, regret_and_error, size) for name in PAPER]
-    homes = ("jumps", "blooming", "claimed")
+    homes = ("jumps", "rising", "claimed")
     columns += [column(name, every, 20, regret_and_error, size) for name in homes]
     return table(("policy", *PAPER, *homes), every, columns)
 

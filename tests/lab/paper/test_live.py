@@ -16,7 +16,7 @@ from risingbandits.lab.paper._stored_results import KEPT
 from risingbandits.lab.paper.imdb import Learner, LiveArms, LiveBandit, LogisticRegression, Network
 from risingbandits.lab.paper.imdb._averages import measure_curves
 from risingbandits.lab.paper.imdb._study import AS_PRINTED, play_studies, study_policies
-from risingbandits.lab.paper.imdb._tables import Paired, live_csv, live_table, top_arms_csv
+from risingbandits.lab.paper.imdb._tables import Paired, live_table, write_live
 from risingbandits.lab.paper.imdb.learners import seven_learners
 from risingbandits.policies import get_policy
 from risingbandits.simulation import Result, simulate
@@ -91,7 +91,7 @@ def test_regret_of_the_best_arm_is_zero() -> None:
 
 
 @pytest.mark.parametrize("published", [False, True])
-def test_study_of_all_policies(published: bool) -> None:
+def test_study_of_all_policies(published: bool, tmp_path: Path) -> None:
     rows = random_rows()
     averages = measure_curves(rows, ARMS, 60, 2)
     policies = study_policies(published)
@@ -107,8 +107,9 @@ def test_study_of_all_policies(published: bool) -> None:
             assert "sigma=0.5" in study.result.settings["red-ucb"]
             assert study.result.settings[AS_PRINTED] == "REdUCB(eps=0.03125, sigma=0.1)"
             assert "sigma=0.5" in study.result.settings["commit-ucb"]
-    for text in (live_csv(studies), top_arms_csv(studies)):
-        lines = list(csv.reader(text.splitlines()))
+    write_live(studies, tmp_path)
+    for name in ("predictions.csv", "top-arms.csv"):
+        lines = list(csv.reader((tmp_path / name).read_text().splitlines()))
         assert len(lines) == 1 + 2 * len(policies)
         assert len({len(line) for line in lines}) == 1
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from risingbandits.lab.paper._csv_tables import Line, RegretData, write_rows
+from risingbandits.lab.paper._csv_tables import Line, RegretData
 from risingbandits.lab.paper._regret_study import PAPER_POLICIES
 
 HOLDS, PARTLY, FAILS = "holds", "holds in part", "does not hold"
@@ -72,11 +72,11 @@ class Views(NamedTuple):
 
 
 class Claim(NamedTuple):
-    """A sentence and what our tables say about it."""
+    """A sentence and what the tables of a study say about it."""
 
     quote: str
     where: str
-    judge: Callable[[Views], tuple[str, str]]  # finding, verdict
+    judge: Callable[[Any], tuple[str, str]]  # finding, verdict
 
 
 class Judgement(NamedTuple):
@@ -89,17 +89,21 @@ class Judgement(NamedTuple):
     attribution: str
 
 
+def judge(claims: Sequence[Claim], definition: Any, program: Any) -> list[Judgement]:
+    """All claims, judged by the tables of both studies."""
+    judgements = []
+    for claim in claims:
+        (defined, first), (played, second) = claim.judge(definition), claim.judge(program)
+        due_to = attributed(first, second)
+        judgements.append(Judgement(claim.quote, claim.where, f"{first}: {defined}", f"{second}: {played}", due_to))
+    return judgements
+
+
 def judged(folder: Path) -> list[Judgement]:
-    """All claims, judged by the tables in ``folder``."""
+    """All claims about the synthetic problems, judged by the tables in ``folder``."""
     fifteen, two = RegretData.read(folder, "15arms"), RegretData.read(folder, "2arms")
     definition, program = (Views(View(fifteen, panel), View(two, panel)) for panel in (_DEFINITION, _PROGRAM))
-    judgements = []
-    for claim in CLAIMS:
-        (defined, first), (played, second) = claim.judge(definition), claim.judge(program)
-        judgements.append(
-            Judgement(claim.quote, claim.where, f"{first}: {defined}", f"{second}: {played}", attributed(first, second))
-        )
-    return judgements
+    return judge(CLAIMS, definition, program)
 
 
 def attributed(by_definition: str, by_program: str) -> str:
@@ -115,11 +119,6 @@ def attributed(by_definition: str, by_program: str) -> str:
             if found == verdict:
                 return source + ending
     return "neither"
-
-
-def write(folder: Path, judgements: Sequence[Judgement]) -> None:
-    """Write ``claims.csv``."""
-    write_rows(folder / "claims.csv", Judgement._fields, judgements)
 
 
 def _amount(value: float) -> str:

@@ -14,7 +14,7 @@ from risingbandits._version import __version__
 from risingbandits.lab.paper import _claims as claims
 from risingbandits.lab.paper import _lower_bound_study as lower_bound_study
 from risingbandits.lab.paper import _rates_study as rates_study
-from risingbandits.lab.paper._csv_tables import read_rows
+from risingbandits.lab.paper._csv_tables import read_rows, write_rows
 from risingbandits.lab.paper._regret_study import FIFTEEN_ARMS, TWO_ARMS, Experiment, Size
 from risingbandits.reports.study import prepare_folder
 from risingbandits.simulation._backends import Backend, backend_for
@@ -97,7 +97,7 @@ def _sum_up(stems: Mapping[str, list[str]], folder: Path, header: dict[str, Any]
             content["experiments"][name]["final"] = read_rows(folder / f"{name}-final.csv")
     if header["horizon"] is None and extra and {"15arms", "2arms"} <= set(stems):
         judgements = claims.judged(folder)
-        claims.write(folder, judgements)
+        write_rows(folder / "claims.csv", claims.Judgement._fields, judgements)
         table = claims_table(judgements)
         parts += ["## What the paper says, and what we find\n", table.markdown()]
         content["claims"] = {"header": table.header, "rows": table.rows}

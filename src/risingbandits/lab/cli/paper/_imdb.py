@@ -151,8 +151,7 @@ def run(
     tables = [shown.curves_table(averages, setting.published), *map(shown.live_table, studies)]
     extra = "".join(f"\n## {table.title}\n\n{table.markdown()}" for table in tables)
     write_whole(page, (page.read_text() + extra).encode())
-    write_whole(out / "predictions.csv", shown.live_csv(studies).encode())
-    write_whole(out / "top-arms.csv", shown.top_arms_csv(studies).encode())
+    shown.write_live(studies, out)
     with Output(as_json) as output:
         curves, *played = (table.values() for table in tables)
         of_each = [
@@ -185,10 +184,9 @@ def claims(
 
 def _measured(setting: _Setting, runs: int, seed: int, players: Players, out: Path) -> Averages:
     """Averaged curves, from the folder as far as they are there, and their files."""
-    from risingbandits._core.files import write_whole
     from risingbandits.lab.paper._stored_results import KEPT
     from risingbandits.lab.paper.imdb._averages import measure_curves
-    from risingbandits.lab.paper.imdb._tables import learners_csv
+    from risingbandits.lab.paper.imdb._tables import write_averages
     from risingbandits.reports._matplotlib_figures import plot_curves, save_figure
     from risingbandits.reports.study import prepare_folder
 
@@ -197,8 +195,7 @@ def _measured(setting: _Setting, runs: int, seed: int, players: Players, out: Pa
         averages = measure_curves(
             setting.rows, setting.learners, setting.horizon, runs, seed, None, out / KEPT, advance, players
         )
-    write_whole(out / "curves.csv", averages.csv().encode())
-    write_whole(out / "learners.csv", learners_csv(averages).encode())
+    write_averages(averages, out)
     save_figure(plot_curves(averages.problem(setting.rows.name)), out, "curves")
     return averages
 

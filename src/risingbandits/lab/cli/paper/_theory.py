@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,6 +15,9 @@ from risingbandits.cli._options import Jobs, Seed
 from risingbandits.cli._output import Json, Output
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from risingbandits._core.tables import TextTable
     from risingbandits.problems import RisingBandit
 
 commands = typer.Typer()
@@ -63,10 +67,7 @@ def theory(
 
 
 def _bounds_over_horizons(problem: RisingBandit, horizons: str | None, out: Path | None, output: Output) -> None:
-    from risingbandits._core.files import write_whole
     from risingbandits.lab.paper import _bounds_study as bounds_study
-    from risingbandits.lab.paper._csv_tables import write_rows
-    from risingbandits.reports._matplotlib_figures import save_figure
     from risingbandits.reports.study import prepare_folder
 
     chosen: list[int] = list(bounds_study.HORIZONS)
@@ -81,11 +82,28 @@ def _bounds_over_horizons(problem: RisingBandit, horizons: str | None, out: Path
     table = bounds_study.bounds_over_horizons(rows)
     output.table(table, "bounds_over_horizons")
     if out is not None:
-        page = f"# {table.title}\n\n{table.markdown()}\n![bounds divided by T](bounds.png)\n"
-        write_whole(out / "bounds.md", page.encode())
-        write_rows(out / "bounds.csv", list(rows[0]), [list(row.values()) for row in rows])
-        save_figure(bounds_study.plot_bounds(rows), out, "bounds")
-        output.say(f"Table and figure: {out / 'bounds.md'}", written=out / "bounds.md")
+        _write(out, "bounds", "bounds divided by T", table, rows, bounds_study.plot_bounds(rows), output)
+
+
+def _write(
+    out: Path,
+    name: str,
+    caption: str,
+    table: TextTable,
+    rows: Sequence[Mapping[str, str]],
+    figure: Figure,
+    output: Output,
+) -> None:
+    """The same numbers as a page, a CSV file and a figure."""
+    from risingbandits._core.files import write_whole
+    from risingbandits.lab.paper._csv_tables import write_rows
+    from risingbandits.reports._matplotlib_figures import save_figure
+
+    page = out / f"{name}.md"
+    write_whole(page, f"# {table.title}\n\n{table.markdown()}\n![{caption}]({name}.png)\n".encode())
+    write_rows(out / f"{name}.csv", list(rows[0]), [list(row.values()) for row in rows])
+    save_figure(figure, out, name)
+    output.say(f"Table and figure: {page}", written=page)
 
 
 @commands.command("lower-bounds")
@@ -109,13 +127,10 @@ def lower_bounds(
     as_json: Json = False,
 ) -> None:
     """Play policies on the pairs of the lower bounds and compare the worse regret with the bound."""
-    from risingbandits._core.files import write_whole
     from risingbandits.cli._options import parse_noise
     from risingbandits.lab.paper import _pair_study as pairs_played
-    from risingbandits.lab.paper._csv_tables import write_rows
     from risingbandits.lab.paper.pairs import PAIRS
     from risingbandits.policies._parsing import parse_policies
-    from risingbandits.reports._matplotlib_figures import save_figure
     from risingbandits.reports.study import prepare_folder
 
     names = ",".join(pairs_played.learning_policies()) if policies is None else policies
@@ -136,8 +151,5 @@ def lower_bounds(
         below = [f"{label} on {s.pair.kind}" for s in studies for label in s.policies if not s.holds(label)]
         output.say(f"\nBelow the bound: {', '.join(below)}" if below else "\nNo policy beats a bound.", below=below)
         if out is not None:
-            page = f"# {table.title}\n\n{table.markdown()}\n![multiples of the proved bounds](lower-bounds.png)\n"
-            write_whole(out / "lower-bounds.md", page.encode())
-            write_rows(out / "lower-bounds.csv", list(rows[0]), [list(row.values()) for row in rows])
-            save_figure(pairs_played.plot_pairs(rows), out, "lower-bounds")
-            output.say(f"Table and figure: {out / 'lower-bounds.md'}", written=out / "lower-bounds.md")
+            caption, figure = "multiples of the proved bounds", pairs_played.plot_pairs(rows)
+            _write(out, "lower-bounds", caption, table, rows, figure, output)

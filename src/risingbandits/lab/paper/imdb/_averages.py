@@ -161,13 +161,6 @@ class Averages:
         """A bandit with these curves and 0/1 rewards."""
         return RisingBandit.from_array(self.binned(), Bernoulli(), name=name, arm_names=list(self.arms))
 
-    def csv(self) -> str:
-        """One line per bin: its last pull and the mean reward of each learner in it."""
-        lines = [",".join(["last pull", *(f'"{arm}"' for arm in self.arms)])]
-        for end, column in zip(bin_edges(self.horizon)[1:], self.in_bins().T, strict=True):
-            lines.append(",".join([str(end), *(f"{value:.5f}" for value in column)]))
-        return "\n".join(lines) + "\n"
-
 
 def bin_edges(horizon: int) -> Ints:
     """0 and the last pulls of bins: 10 pulls at first, later 4 % of the pulls so far, never beyond the horizon."""

@@ -7,14 +7,14 @@ with beta/sqrt(t), its own policies). Findings and verdicts are computed: they s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from risingbandits._core.types import Floats
-from risingbandits.lab.paper._claims import FAILS, HOLDS, PARTLY, Judgement, attributed
+from risingbandits.lab.paper._claims import FAILS, HOLDS, PARTLY, Claim, Judgement, judge
 from risingbandits.lab.paper._csv_tables import read_rows
 from risingbandits.lab.paper._regret_study import PAPER_POLICIES
 from risingbandits.lab.paper.imdb._study import AS_PRINTED
@@ -82,24 +82,9 @@ class View(NamedTuple):
         return dict(sorted(own.items(), key=lambda item: float(item[1]["regret"])))
 
 
-class Claim(NamedTuple):
-    """A sentence and what the tables of a study say about it."""
-
-    quote: str
-    where: str
-    judge: Callable[[View], tuple[str, str]]  # finding, verdict
-
-
 def judged(definition: Path, program: Path) -> list[Judgement]:
     """All claims, judged by the tables in the folders of the two studies."""
-    first, second = View.read(definition), View.read(program)
-    judgements = []
-    for claim in CLAIMS:
-        (defined, one), (played, other) = claim.judge(first), claim.judge(second)
-        judgements.append(
-            Judgement(claim.quote, claim.where, f"{one}: {defined}", f"{other}: {played}", attributed(one, other))
-        )
-    return judgements
+    return judge(CLAIMS, View.read(definition), View.read(program))
 
 
 def _amount(value: float) -> str:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from risingbandits._core.stats import half_width, share_interval
 from risingbandits._core.tables import TextTable
 from risingbandits._core.types import Floats
-from risingbandits.lab.paper.imdb._averages import Averages, LearningCurve
+from risingbandits.lab.paper._csv_tables import write_rows
+from risingbandits.lab.paper.imdb._averages import Averages, LearningCurve, bin_edges
 from risingbandits.lab.paper.imdb._study import COMPARED
 from risingbandits.reports.study import Study
 from risingbandits.simulation import Result
@@ -96,15 +97,16 @@ def _record(learner: LearningCurve) -> dict[str, str | float | None]:
     }
 
 
-def learners_csv(averages: Averages) -> str:
-    """A line for each learner; shares are of right predictions."""
+def write_averages(averages: Averages, folder: Path) -> None:
+    """``learners.csv``, a line for each learner, and ``curves.csv``, the mean reward of each in bins of pulls."""
     records = [_record(learner) for learner in averages.learners]
-    text = io.StringIO()
-    lines = csv.writer(text, lineterminator="\n")
-    lines.writerow(records[0])
-    for record in records:
-        lines.writerow([_cell(value, 6) if isinstance(value, float) else value for value in record.values()])
-    return text.getvalue()
+    rows = [[_cell(value, 6) if isinstance(value, float) else value for value in one.values()] for one in records]
+    write_rows(folder / "learners.csv", list(records[0]), rows)
+    ends = bin_edges(averages.horizon)[1:].tolist()
+    bins = [
+        (end, *(f"{value:.5f}" for value in column)) for end, column in zip(ends, averages.in_bins().T, strict=True)
+    ]
+    write_rows(folder / "curves.csv", ("last pull", *averages.arms), bins)
 
 
 def right_predictions(result: Result) -> dict[str, Floats]:
@@ -146,13 +148,11 @@ def live_table(study: Study) -> TextTable:
     return TextTable(header, rows, frozenset({1, 2, 3, 4}), title, records)
 
 
-def live_csv(studies: Sequence[Study]) -> str:
-    """The same numbers for a file: a line per problem and policy."""
+def write_live(studies: Sequence[Study], folder: Path) -> None:
+    """``predictions.csv``, the same numbers, and ``top-arms.csv``, which arms have most pulls; a line per policy."""
     names = ["problem", "policy", "right", "right_half_width", "lead_of_commit_ucb", "lead_half_width"]
     names += ["regret", "regret_half_width", *(f"pulls_{arm + 1}" for arm in range(_MOST_ARMS))]
-    text = io.StringIO()
-    lines = csv.writer(text, lineterminator="\n")
-    lines.writerow(names)
+    lines: list[list[Any]] = []
     for _, result in studies:
         right = right_predictions(result)
         for label in right:
@@ -164,22 +164,18 @@ def live_csv(studies: Sequence[Study]) -> str:
             numbers += result.pulls[label].mean(axis=0).tolist()
             cells = [_cell(number, 1) for number in numbers]
             cells += [""] * (len(names) - 2 - len(cells))
-            lines.writerow([result.problem, label, *cells])
-    return text.getvalue()
+            lines.append([result.problem, label, *cells])
+    write_rows(folder / "predictions.csv", names, lines)
+    tops = ["problem", "policy", "runs", "locked_runs", *(f"top_{arm + 1}" for arm in range(_MOST_ARMS))]
+    write_rows(folder / "top-arms.csv", tops, [line for _, result in studies for line in _top_arms(result)])
 
 
-def top_arms_csv(studies: Sequence[Study]) -> str:
-    """A line per problem and policy: in how many runs one arm has over 95 % of the pulls, and which has the most."""
-    text = io.StringIO()
-    lines = csv.writer(text, lineterminator="\n")
-    lines.writerow(["problem", "policy", "runs", "locked_runs", *(f"top_{arm + 1}" for arm in range(_MOST_ARMS))])
-    for _, result in studies:
-        for label, pulls in result.pulls.items():
-            locked = int((pulls.max(axis=1) > 0.95 * result.horizon).sum())
-            tops = np.bincount(pulls.argmax(axis=1), minlength=pulls.shape[1]).tolist()
-            cells = [*tops, *[""] * (_MOST_ARMS - len(tops))]
-            lines.writerow([result.problem, label, result.runs, locked, *cells])
-    return text.getvalue()
+def _top_arms(result: Result) -> Iterator[list[Any]]:
+    """In how many runs one arm has over 95 % of the pulls, and which has the most."""
+    for label, pulls in result.pulls.items():
+        locked = int((pulls.max(axis=1) > 0.95 * result.horizon).sum())
+        tops = np.bincount(pulls.argmax(axis=1), minlength=pulls.shape[1]).tolist()
+        yield [result.problem, label, result.runs, locked, *tops, *[""] * (_MOST_ARMS - len(tops))]
 
 
 def _cell(number: float, digits: int) -> str:
