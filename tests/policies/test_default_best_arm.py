@@ -187,7 +187,7 @@ def test_it_says_why() -> None:
     started = policy.pulls > 0
     assert np.allclose(parts["level"][started], straight[started, 0])
     assert parts["active"].sum() == parts["active"][policy.recommend()] == 1
-    assert parts.why == "won the race, and plays on"
+    assert parts.why == "the only remaining arm"
 
 
 @pytest.mark.parametrize("kind", ["rising", "flat", "noisy"])

@@ -110,7 +110,7 @@ def test_claims_stay_balanced_until_one_is_broken() -> None:
     claims = policy.explain()["claim"]
     assert np.ptp(claims) < 0.1 * claims.mean()
     np.testing.assert_allclose(policy.pulls, [400, 100, 1_600], rtol=0.02)
-    assert policy.explain().why == f"least claimed regret {claims.min():.4g} of the 3 arms in the race"
+    assert policy.explain().why == f"least claimed regret {claims.min():.4g} of the 3 remaining arms"
 
 
 def test_a_dropped_base_is_pulled_only_where_no_other_is_free() -> None:
@@ -121,7 +121,7 @@ def test_a_dropped_base_is_pulled_only_where_no_other_is_free() -> None:
     assert policy.explain()["active"].tolist() == [0.0, 1.0]
     assert policy.ask([True, False]) == 0
     assert policy.recommend() == 1
-    assert policy.explain().why == "the only arm left in the race"
+    assert policy.explain().why == "the only remaining arm"
 
 
 @pytest.mark.parametrize(

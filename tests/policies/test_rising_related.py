@@ -275,7 +275,7 @@ def test_reasons() -> None:
     windows = RCBE(sigma=0.1).reset(2)
     for _ in range(10):
         windows.tell(windows.ask(), 0.5)
-    assert windows.explain().why == "its turn among the 2 arms in the race, window 3"
+    assert windows.explain().why == "its turn among the 2 remaining arms, window 3"
     lines = TIUCB(omega=4, gamma=0.1, c=0.0).reset(2)
     for reward in (0.0, 0.1, 0.5, 0.5):
         lines.tell(0, reward)

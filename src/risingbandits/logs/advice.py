@@ -198,7 +198,7 @@ def _what_to_use(outcome: Replay, policy: str, figures: Mapping[str, Floats], ob
     if objective.sums_rewards:
         way = "more" if short.mean() < 0 else "less"
         return (
-            f"Use {policy}: over {orders} it earns {outcome.reward[policy].mean():.4g} per pull while it learns, "
+            f"Use {policy}: over {orders} it gets {outcome.reward[policy].mean():.4g} per pull while it learns, "
             f"{_about(abs(float(short.mean())), short)} {way} than the best single arm, which has "
             f"{outcome.best_constant:.4g}."
         )

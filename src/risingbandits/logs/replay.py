@@ -144,7 +144,7 @@ class Replay:
         return int(np.argmax(self._sign * self.final))
 
     def regret(self, label: str) -> Floats:
-        """How much more the best single arm earns than the policy, per pull, in each order; negative if it earns less.
+        """How much more reward the best single arm has than the policy, per pull, in each order; may be negative.
 
         That is possible only if curves fall or arms end within the budget.
         """

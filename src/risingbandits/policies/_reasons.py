@@ -50,7 +50,7 @@ def explanation(
 
 
 def why_next(at: Moment) -> str:
-    """By the index, the probability, the race or the level of the arm, whichever the policy has."""
+    """By the index, the probability, what is left or the level of the arm, whichever the policy has."""
     if at.pulls[at.arm] == 0:
         return NEVER_PULLED
     if "value" in at.parts:
@@ -63,8 +63,8 @@ def why_next(at: Moment) -> str:
     if "active" in at.parts:
         left = int(at.parts["active"].sum())
         if not at.parts["active"][at.arm]:
-            return "no arm of the race is free"
-        return f"its turn among the {left} arms in the race" if left > 1 else "the only arm left in the race"
+            return "no remaining arm is free"
+        return f"its turn among the {left} remaining arms" if left > 1 else "the only remaining arm"
     return f"best level {at.level('level')}" if at.leads("level") else "its turn"
 
 
@@ -74,19 +74,19 @@ def drew_best(at: Moment) -> str:
 
 
 def why_kept(at: Moment) -> str:
-    """By its level, or by the race."""
+    """By its level, or as one of the remaining arms."""
     if at.leads("level"):
         return f"best level {at.level('level')}"
     if "active" in at.parts and at.parts["active"][at.arm]:
-        return race_won(at)
+        return best_remaining(at)
     return "the policy's choice"
 
 
-def race_won(at: Moment) -> str:
-    """That an arm is the best one of those in the race."""
+def best_remaining(at: Moment) -> str:
+    """That an arm is the best one of those that remain."""
     left = int(at.parts["active"].sum())
     level = f", level {at.level('level')}" if "level" in at.parts else ""
-    return f"best of the {left} arms in the race{level}" if left > 1 else f"won the race{level}"
+    return f"best of the {left} remaining arms{level}" if left > 1 else f"the only remaining arm{level}"
 
 
 def against(kept: int, names: Sequence[str], pulls: Ints, columns: Mapping[str, tuple[Floats, Sequence[str]]]) -> str:

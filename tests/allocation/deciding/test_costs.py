@@ -134,8 +134,8 @@ def test_costs_are_drawn_to_the_others_by_as_much_as_pulls_differ() -> None:
 
 def test_who_looks_at_costs_is_said(tmp_path: Path) -> None:
     rules: dict[str, dict[str, Any]] = {
-        "arms are compared by what they earn for their cost": {"objective": "cumulative"},
-        "arms are compared by what they reach at equal cost": {},
+        "arms are compared by reward per cost": {"objective": "cumulative"},
+        "arms are compared at equal cost": {},
         "policy round-robin ignores them": {"policy": "round-robin"},
         "policy auto ignores them": {"execution": Execution(costs="ignore")},
     }
@@ -151,7 +151,7 @@ def test_who_looks_at_costs_is_said(tmp_path: Path) -> None:
     plan = tmp_path / "plan.toml"
     plan.write_text('budget = { seconds = 9 }\n[[arms]]\nname = "a"\ncommand = ["true"]\n')
     said = CliRunner().invoke(app, ["run", "--check", str(plan)]).output
-    assert "Where costs differ between arms, arms are compared by what they reach at equal cost." in said
+    assert "Where costs differ between arms, arms are compared at equal cost." in said
 
 
 def test_what_the_setting_needs_is_said() -> None:

@@ -228,5 +228,5 @@ def cost_rule(settings: Settings) -> str:
         return "a budget in pulls ignores them"
     if settings.options["costs"] == "ignore":
         return f"policy {settings.policy.name} ignores them"
-    does = "earn for their cost" if Objective.get(settings.objective).sums_rewards else "reach at equal cost"
-    return f"arms are compared by what they {does}"
+    summed = Objective.get(settings.objective).sums_rewards
+    return f"arms are compared {'by reward per cost' if summed else 'at equal cost'}"

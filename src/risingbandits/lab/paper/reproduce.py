@@ -78,8 +78,8 @@ def _sum_up(stems: Mapping[str, list[str]], folder: Path, header: dict[str, Any]
         f"Version {header['version']}, seed {header['seed']}, {header['runs']} runs if not stated otherwise, "
         f"{horizon}. Made by:\n",
         f"```\n{header['command']}\n```\n",
-        "Regret is what the best constant arm earns beyond the policy; J* is all that this arm earns. Intervals and "
-        "bands: 95 % confidence of the mean (Student t).\n",
+        "Regret is how much more reward the best constant arm has than the policy; J* is its whole reward. Intervals "
+        "and bands: 95 % confidence of the mean (Student t).\n",
     ]
     content: dict[str, Any] = {**header, "experiments": {}}
     for name, figures in stems.items():

@@ -290,8 +290,8 @@ class CellaETC(recent_means.RecentPolicy):
 
     def _why_kept(self, at: Moment) -> str:
         left = int(at.state.marks[sweeps.ACTIVE])
-        race = f"the best of the {left} arms in the race" if left > 1 else "the only arm left in the race"
-        return f"predicted end {at.level('final')}, {race}"
+        place = f"the best of the {left} remaining arms" if left > 1 else "the only remaining arm"
+        return f"predicted end {at.level('final')}, {place}"
 
 
 @register

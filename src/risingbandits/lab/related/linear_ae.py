@@ -138,7 +138,7 @@ class LinearAE(noise.NoisePolicy):
         )
 
     def _why_kept(self, at: Moment) -> str:
-        return "best line of the arms in the race"
+        return "best line of the remaining arms"
 
     def _parts(self, state: Any, t: int) -> dict[str, Floats]:
         value_at = interpreted(least_squares.value_at)

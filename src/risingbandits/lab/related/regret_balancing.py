@@ -175,4 +175,4 @@ class RegretBalancing(Policy):
         left = int(at.parts["active"].sum())
         if not at.pulls[at.arm] or left == 1 or not at.parts["active"][at.arm]:
             return super()._why_next(at)
-        return f"least claimed regret {at.parts['claim'][at.arm]:.4g} of the {left} arms in the race"
+        return f"least claimed regret {at.parts['claim'][at.arm]:.4g} of the {left} remaining arms"

@@ -180,10 +180,10 @@ class PhasePolicy(recent_means.RecentPolicy):
         active = int(at.state.marks[ACTIVE])
         if active == 1 or not at.parts["active"][at.arm]:
             return reasons.why_next(at)
-        return f"in the race of {active} arms none has fewer pulls"
+        return f"none of the {active} remaining arms has fewer pulls"
 
     def _why_kept(self, at: Moment) -> str:
-        return reasons.race_won(at)
+        return reasons.best_remaining(at)
 
 
 def rejects(n_arms: int, horizon: int, share: float) -> Schedule:

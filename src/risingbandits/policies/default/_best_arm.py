@@ -366,18 +366,18 @@ class PilotHalving(recent_means.RecentPolicy):
         if marks[_STAGE] == _PILOTING:
             return f"one of {active} pilots, pulled {goal:,} times each to see how far early levels carry"
         if marks[_STAGE] == _OVER or active == 1:
-            return "won the race, and plays on"
+            return "the only remaining arm"
         if not at.parts["active"][at.arm]:
-            return "no arm of the race is free"
+            return "no remaining arm is free"
         leads = ", which it leads" if n and interpreted(recommend)(at.state, at.t - 1, at.pulls) == at.arm else ""
-        return f"in the race of {active} arms{leads}: all are brought to {counted(goal)}, then the better half goes on"
+        return f"one of {active} remaining arms{leads}: all get {counted(goal)}, then the better half goes on"
 
     def _why_kept(self, at: Moment) -> str:
         if not at.parts["active"][at.arm]:
-            return f"best level {at.level('level')}, with at least as many pulls as any arm in the race"
+            return f"best level {at.level('level')}, with at least as many pulls as any remaining arm"
         if at.state.marks[_STAGE] == _PILOTING:
             return f"best level {at.level('level')} of the pilots so far"
-        return reasons.race_won(at)
+        return reasons.best_remaining(at)
 
     def _parts(self, state: Any, t: int) -> dict[str, Floats]:
         """Columns: ``level``, and ``active``, whether the arm is in the race."""

@@ -29,7 +29,7 @@ _LEAST_ARMS, _LEAST_VALUES = 3, 10
 _HOW_TO_READ = (
     "A pull reveals the next value of an arm's curve, as training it further would have. The race is that of the arms "
     "in the order in which they are listed; the tables are about all orders. Regret per pull is how much more the best "
-    "single arm earns than the policy, the final value of an arm the mean of the last 5 % of its curve."
+    "single arm has than the policy, the final value of an arm the mean of the last 5 % of its curve."
 )
 
 
