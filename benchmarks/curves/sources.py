@@ -121,19 +121,19 @@ def _state(path: Path) -> str:
     return "as published" if same else "other values"
 
 
-def rebuild(family: str, folder: Path, source: Path | None = None) -> dict[str, str]:
-    """Make the files of a family in a folder; returns their names, and whether they are as published.
+def rebuild(benchmark: str, folder: Path, source: Path | None = None) -> dict[str, str]:
+    """Make the files of a benchmark in a folder; returns their names, and whether they are as published.
 
     ``source`` is the file or folder that a converter reads; lcdb finds the one of the installed package itself.
     """
-    check_choice("family", family, CONVERTERS)
+    check_choice("benchmark", benchmark, CONVERTERS)
     made: dict[str, _Arrays]
-    if family == "scikit-learn":
+    if benchmark == "scikit-learn":
         made = {f"sklearn_{name}.npz": small_models.train(name) for name in small_models.DATA_SETS}
-    elif family == "lcdb":
+    elif benchmark == "lcdb":
         made = {"samples_lcdb.npz": lcdb.convert(_checked(lcdb.database() if source is None else source, lcdb.SHA256))}
     else:
-        what, convert = _FOLDERS[family]
+        what, convert = _FOLDERS[benchmark]
         if source is None:
             raise RisingBanditsError(f"source must be {what}, got none.")
         made = convert(source)

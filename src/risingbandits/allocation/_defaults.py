@@ -70,7 +70,7 @@ def _with_sigma(policy: Policy, sigma: Any) -> Policy:
     """The policy with this sigma, if it has one."""
     if "sigma" not in policy.get_params():
         if sigma != "auto":
-            raise RisingBanditsError(f"sigma is not a setting of policy {policy.name!r}, got {shown(sigma)}.")
+            raise RisingBanditsError(f"sigma is not a parameter of policy {policy.name!r}, got {shown(sigma)}.")
         return policy
     return policy.replace(sigma=sigma)
 

@@ -130,7 +130,7 @@ def policies(
         verified = f"\n\nHow verified: {policy.verified}." if policy.verified else ""
         output.say(f"{name} ({policy.__name__})\n\n{head}{verified}", **{"class": policy.__name__})
         parameters = tables.parameters_table(policy)
-        output.tables([parameters] if parameters.rows else [], settings=parameters.values())
+        output.tables([parameters] if parameters.rows else [], parameters=parameters.values())
 
 
 @lists.command()

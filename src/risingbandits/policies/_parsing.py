@@ -93,7 +93,7 @@ def _settings(text: str, settings: str) -> dict[str, Any]:
     except (SyntaxError, ValueError, TypeError, MemoryError, RecursionError):  # a key may be a list, such as {[]: 1}
         bare = (found.groups() for found in _BARE_WORD.finditer(_QUOTED.sub("''", settings)))
         name, word = next((pair for pair in bare if pair[1].lower() not in _NO_STRINGS), ("", ""))
-        allowed = "settings must be like red-ucb(eps=0.1, sigma=None), with plain values"
+        allowed = "parameters must be like red-ucb(eps=0.1, sigma=None), with plain values"
         if word:  # as shells and configuration files take them; Python's parser knows some as words of its own
             allowed = f"strings need quotes, {name}='{word}' instead of {name}={word}"
         raise RisingBanditsError(f"policies: {allowed}, got {shown(text, _LONGEST)}.") from None

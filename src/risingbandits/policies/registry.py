@@ -75,7 +75,7 @@ def make_policy(kind: type[Policy], settings: Mapping[str, Any]) -> Policy:
     for name in settings:
         if name not in known:
             allowed = f"it has {', '.join(known)}" if known else "it has none"
-            raise RisingBanditsError(f"{kind.name} has no setting {name!r}; {allowed}.")
+            raise RisingBanditsError(f"{kind.name} has no parameter {name!r}; {allowed}.")
     return kind(**settings)
 
 

@@ -44,16 +44,16 @@ def policies_table(names: Sequence[str]) -> TextTable:
 
 
 def parameters_table(policy: type[Policy]) -> TextTable:
-    """The settings of a policy with their defaults and meaning, read from its signature and docstring."""
+    """The parameters of a policy with their defaults and meaning, read from its signature and docstring."""
     meanings = _documented_parameters(policy)
     rows, records = [], []
     for name, each in inspect.signature(policy).parameters.items():
         required = each.default is each.empty
         kind, meaning = meanings.get(name, ("", ""))
         rows.append((name, "required" if required else repr(each.default), kind, meaning))
-        record = {"setting": name, "required": required, "default": None if required else _json_value(each.default)}
+        record = {"parameter": name, "required": required, "default": None if required else _json_value(each.default)}
         records.append(record | {"type": kind, "meaning": meaning})
-    return TextTable(("setting", "default", "type", "meaning"), rows, records=records)
+    return TextTable(("parameter", "default", "type", "meaning"), rows, records=records)
 
 
 def _json_value(default: Any) -> Any:

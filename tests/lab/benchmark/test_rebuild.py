@@ -30,7 +30,7 @@ openmlid,learner,size_train,size_test,outer_seed,inner_seed,traintime,score_trai
 
 
 def test_lcdb_from_its_csv(tmp_path: Path) -> None:
-    """Data set 4 is not of the family; at 23 and 32 only one of three learners has finished."""
+    """Data set 4 is not of the benchmark; at 23 and 32 only one of three learners has finished."""
     path = tmp_path / lcdb.FILE
     path.write_text(ACCURACIES)
     arrays = lcdb.convert(path)
@@ -127,16 +127,16 @@ def test_the_program(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("family", "message"),
+    ("benchmark", "message"),
     [
         ("epochs", "source must be the folder data of a copy of MITAutoML/accelerating_nas, got none"),
         ("atari", "source must be the folder baselines/atari/data of a copy of google/dopamine, got none"),
         ("taskset", "source must be the folder data/taskset of a copy of machinelearningnuremberg/DPL, got none"),
         ("algoperf", "of a copy of mlcommons/submissions_algorithms, got none"),
         ("dreamer", "source must be the folder scores of a copy of danijar/dreamerv3, got none"),
-        ("sac", "family must be one of " + ", ".join(sources.CONVERTERS)),
+        ("sac", "benchmark must be one of " + ", ".join(sources.CONVERTERS)),
     ],
 )
-def test_what_a_source_must_be(family: str, message: str, tmp_path: Path) -> None:
+def test_what_a_source_must_be(benchmark: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(RisingBanditsError, match=message):
-        sources.rebuild(family, tmp_path)
+        sources.rebuild(benchmark, tmp_path)

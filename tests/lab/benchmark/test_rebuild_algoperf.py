@@ -49,7 +49,7 @@ def small(folder: Path) -> None:
         "accumulated_submission_time,global_step,validation/mean_average_precision\n1.5,7,0.5\n2.5,8,0.75\n"
     )
     both.with_name("eval_measurements.csv").write_text(of_evaluations)
-    write(folder, f"{old}/self_tuning/amos/study_0/wmt_pytorch/trial_1", two)  # not of the families
+    write(folder, f"{old}/self_tuning/amos/study_0/wmt_pytorch/trial_1", two)  # not of the benchmark
     write(folder, f"{old}/self_tuning/amos/study_0/ogbg_pytorch/trial_1_old", two)
     write(folder, "algoperf_v07/logs/self_tuning/amos/study_0/ogbg_pytorch/trial_1", two)
 
@@ -103,41 +103,3 @@ def test_published_file_written_as_csv_comes_back(tmp_path: Path) -> None:
         write(tmp_path, place, [*zip(steps[own], values[own], seconds[own], strict=True)])
     assert sources.rebuild("algoperf", tmp_path / "out", tmp_path) == {"algoperf.npz": "as published"}
     assert tuple(sorted(set(published["workload"].tolist()))) == algoperf.WORKLOADS
-
-
-@pytest.mark.skipif(DATA is None, reason="RISINGBANDITS_DATA is not set")
-def test_lines_of_the_source_are_those_of_the_published_file() -> None:
-    """As they stand in the source: one run of each metric, first and last evaluations."""
-    published = read_arrays(Path(str(DATA)) / "curves" / "algoperf.npz")
-    names = ("version", "workload", "submission", "study", "trial")
-    known = {
-        ("v06", "fastmri", "baseline", 0, 1): (
-            23,
-            (1, 0.1517536289985755, 241.0947344303131),
-            (7782, 0.7236962176201112, 2018.1146247386928),
-        ),
-        ("v06", "librispeech_deepspeech", "baseline", 0, 1): (
-            31,
-            (1, 3.7593191538662056, 60.2738196849823),
-            (9451, 0.21295268254535274, 43427.41952300072),
-        ),
-        ("v05", "librispeech_conformer", "lawa_queue", 0, 3): (
-            2,
-            (1, 0.8967218654950997, 382.0402643680573),
-            (5, 0.894974170810602, 1882.3872759342194),
-        ),
-    }
-    runs = [*zip(*(published[key].tolist() for key in names), strict=True)]
-    for run, (length, first, last) in known.items():
-        number = runs.index(run)
-        start, end = published["offset"][number : number + 2].tolist()
-        assert end - start == length
-        for place, record in ((start, first), (end - 1, last)):
-            found = tuple(published[key][place] for key in ("step", "value", "seconds"))
-            assert found == (record[0], np.float32(record[1]), np.float32(record[2]))
-    left_out = {
-        ("v06", "librispeech_conformer", "shampoo", 0, 3),
-        ("v05", "librispeech_conformer", "lawa_queue", 0, 2),
-        ("v05", "librispeech_conformer", "adamg", 0, 1),
-    }  # evaluated once
-    assert not left_out & set(runs)

@@ -104,16 +104,3 @@ def test_published_file_written_as_json_comes_back(tmp_path: Path) -> None:
     assert sources.rebuild("dreamer", tmp_path / "out", tmp_path) == {"dreamer.npz": "as published"}
     assert set(published["task"].tolist()) == {f"{suite}/{task}" for suite, of in dreamer.TASKS.items() for task in of}
     assert np.diff(published["offset"]).max() == dreamer.RECORDS
-
-
-@pytest.mark.skipif(DATA is None, reason="RISINGBANDITS_DATA is not set")
-def test_the_rule_of_thinning_is_that_of_the_published_file() -> None:
-    """DreamerV3 saw images in eight environments, whose episodes ended every two steps, 8,016 steps apart."""
-    published = read_arrays(Path(str(DATA)) / "curves" / "dreamer.npz")
-    log = np.arange(992)
-    log = 8_016 * (log // 8) + 8_002 + 2 * (log % 8)
-    own = (published["method"] == "dreamerv3") & np.char.startswith(published["task"], "dmc_vision")
-    offset = published["offset"]
-    steps = [published["step"][offset[number] : offset[number + 1]] for number in np.flatnonzero(own)]
-    same = [np.array_equal(of_run, log[dreamer._kept(len(log), dreamer.RECORDS)]) for of_run in steps]
-    assert (sum(same), len(same)) == (92, 98)  # the other six were restarted
