@@ -30,7 +30,7 @@ LIST = ROOT / "records" / "figures.toml"
 KEPT = ROOT / "records" / "figures"
 # A comma stands in a number only before three digits, and a point only before a digit.
 _NUMBER = re.compile(r"(?<![\w.])(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d+)?(?![\w])")
-_MARK = re.compile(r"<!-- measured: ([a-z_, -]+) -->")
+_MARK = re.compile(r"<!-- measured: ([a-z_, /-]+) -->")
 
 
 class Figures(NamedTuple):

@@ -21,7 +21,7 @@ from risingbandits.lab.related.triggers import (
 from risingbandits.policies import REdUCB, RLessUCB
 from risingbandits.problems import Gaussian, NoNoise, get_problem, power_law_problem
 from risingbandits.simulation._engine import Runner, compiled_loop
-from risingbandits.testing import check_policy, check_same_in_all_modes
+from risingbandits.testing import check_same_in_all_modes
 from risingbandits.theory.upper_bounds import predicted_regret
 
 PATH = ((1, 1, 0, 0), (1, 1, 1, 0), (0, 1, 1, 1), (0, 0, 1, 1))
@@ -124,11 +124,6 @@ def test_lines_are_above_the_curve_and_below_those_over_pulls() -> None:
 def test_all_ways_to_play_agree(sigma: Any) -> None:
     problem = problem_with(0.1, 300)
     check_same_in_all_modes(GraphREdUCB(sigma=sigma, triggers=trigger_matrix(problem)), problem, 300, seed=2)
-
-
-@pytest.mark.parametrize("policy", [GraphREdUCB(sigma=0.0), GraphREdUCB(sigma="auto")], ids=repr)
-def test_contract(policy: Policy) -> None:
-    check_policy(policy)
 
 
 def test_pruning_changes_nothing() -> None:
