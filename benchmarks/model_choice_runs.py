@@ -1,4 +1,4 @@
-"""Who may train next, on real data: the contests of model_choice.py, one seed of one data set at a time.
+"""Who may train next, on real data: the runs of model_choice.py, one seed of one data set at a time.
 
 Streams (River): each sample trains one of seven models. Everything is played live with River's and our classes.
 Digits (scikit-learn): each mini-batch trains one of six learners. What a learner scores at its n-th batch depends on
