@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import cache
-from itertools import product
 
 import numpy as np
 
@@ -35,17 +34,8 @@ def play(ask: Callable[[], int], tell: Callable[[int, float], None], problem: Ri
     return arms, means
 
 
-def best_of_all_orders(means: Floats, matrix: Matrix) -> float:
-    """The most that any order of pulls gets, by playing every one of them."""
-    n_arms, horizon = means.shape
-    return max(
-        sum(float(means[arm, triggers_of(matrix, order[: t + 1], arm) - 1]) for t, arm in enumerate(order))
-        for order in product(range(n_arms), repeat=horizon)
-    )
-
-
 def best_from_here(means: Floats, matrix: Matrix) -> float:
-    """The same by deciding on the next pull, for a few more rounds."""
+    """The most that any order of pulls gets, by deciding on the next pull."""
     n_arms, horizon = means.shape
 
     @cache

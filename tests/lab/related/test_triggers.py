@@ -29,7 +29,6 @@ from risingbandits.problems import (
     Gaussian,
     NoNoise,
     Polynomial,
-    Tabulated,
     get_problem,
     power_law_problem,
 )
@@ -178,24 +177,17 @@ def test_the_result_does_not_depend_on_the_number_of_threads() -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(data=st.data(), n_arms=st.integers(2, 3), horizon=st.integers(1, 5), directed=st.booleans(), falls=st.booleans())
-def test_no_order_of_pulls_beats_the_search(
+def test_no_order_of_pulls_gets_more_than_the_bound(
     data: st.DataObject, n_arms: int, horizon: int, directed: bool, falls: bool
 ) -> None:
     graph = data.draw(graphs(n_arms, directed))
     means = np.random.default_rng(data.draw(st.integers(0, 999))).random((n_arms, horizon)) - 0.2
     problem = with_triggers(RisingBandit.from_array(means if falls else np.sort(means), NoNoise()), graph)
-    best = reference.best_of_all_orders(problem.means(np.arange(1, horizon + 1)), graph.matrix.tolist())
-    assert reference.best_from_here(problem.means(np.arange(1, horizon + 1)), graph.matrix.tolist()) == pytest.approx(
-        best
-    )
-    if not isinstance(problem, TriggeredBandit):
-        assert problem.best_policy() in ("one arm", "greedy", "unknown", "each round")
-    else:
-        assert problem.oracle_value() == pytest.approx(best, rel=1e-12)
-        assert problem.best_policy() in ("one clique", "search", "greedy")
+    best = reference.best_from_here(problem.means(np.arange(1, horizon + 1)), graph.matrix.tolist())
+    if isinstance(problem, TriggeredBandit):
         assert best <= problem.most_that_can_be_had(horizon) + 1e-12
-        steps = np.diff(problem.oracle_prefix(np.arange(horizon + 1)))
-        assert all(np.isclose(step, problem.means(np.arange(1, horizon + 1))).any() for step in steps)
+        if problem.best_policy() != "unknown":
+            assert problem.oracle_value() == pytest.approx(best, rel=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -257,21 +249,7 @@ def test_a_word_where_the_best_policy_is_not_known() -> None:
     assert result.oracle[-1] == best
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        simulate("round-robin", problem, horizon=6)  # searched
         simulate("round-robin", graph_problem(6, 2_000, seed=1, cliques=2))
-
-
-def test_two_arms_are_searched_far() -> None:
-    """A directed pair: arm 0 is worthless and makes arm 1 rise, as arm 1's own pulls do not need it."""
-    teacher = TriggerGraph([[1, 1], [0, 1]], directed=True)
-    problem = TriggeredBandit([Tabulated([0.3]), Polynomial(1.0, 100, 1)], NoNoise(), 300, triggers=teacher)
-    assert problem.best_policy() == "search"
-    means = problem.means(np.arange(1, 301))
-    # Every pull moves arm 1 on: so the best is arm 0 until arm 1 is better.
-    assert problem.oracle_value() == pytest.approx(np.maximum(means[0], means[1]).sum(), rel=1e-12)
-    assert problem.oracle_value() > problem.mean_sums().max()
-    regret = simulate(["constant(arm=1)", "round-robin"], problem).final_regret
-    assert all(values[0] > 0.0 for values in regret.values())
 
 
 # -- what holds of rested arms only -----------------------------------------------------------------------------------
@@ -287,12 +265,3 @@ def test_theory_refuses_arms_that_make_others_rise(function: Any) -> None:
     bound = predicted_regret(problem)
     assert bound.broken == ("arms are rested (they move with the pulls that trigger the arm)",)
     assert bound.value == np.inf
-
-
-def test_a_table_of_searched_values_is_exact_in_every_cell() -> None:
-    problem = with_triggers(power_law_problem(3, 9, seed=2, noise=NoNoise()), PATH)
-    assert problem.best_policy() == "search"
-    for horizon in range(1, 10):
-        means = problem.means(np.arange(1, horizon + 1))
-        best = reference.best_from_here(means, trigger_matrix(problem).tolist())
-        assert problem.oracle_value(horizon) == pytest.approx(best, rel=1e-12)

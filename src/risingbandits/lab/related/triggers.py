@@ -4,7 +4,7 @@ Rested arms, restless arms and everything between them are one matrix. Arms in d
 disguise: all arms of a clique have been triggered by the same pulls, so it acts like one arm whose curve is the largest
 of theirs. What is known of rested arms is therefore known of cliques: if these curves rise, the best policy plays one
 clique for ever, in each round the best arm of it; if they only fall, it is greedy. Every other graph is NP-hard (the
-same paper). There the best order is found by looking at all pull counts, or not at all.
+same paper), and the best order is not known.
 
 No arm can be triggered more often than its group of connected arms is pulled. So no policy gets more than the best
 group would if each of its arms were triggered by every pull and kept its highest mean so far.
@@ -30,7 +30,6 @@ from risingbandits._core.errors import (
 )
 from risingbandits._core.jit import bound_kernel, kernel
 from risingbandits._core.types import Floats, Ints, Rng
-from risingbandits.lab.related import _trigger_search
 from risingbandits.problems import (
     Curve,
     Environment,
@@ -46,7 +45,7 @@ from risingbandits.simulation._engine import CurveArms, curve_pull
 
 __all__ = ["TriggerGraph", "TriggeredBandit", "graph_problem", "trigger_matrix", "with_triggers"]
 
-ONE_CLIQUE, SEARCH = "one clique", "search"  # best policies beside those of other problems
+ONE_CLIQUE = "one clique"  # a best policy beside those of other problems
 
 _DEFAULT_NOISE = Gaussian(0.1)
 
@@ -289,15 +288,15 @@ class TriggeredBandit(RisingBandit):
     def best_policy(self, horizon: int | None = None) -> str:
         """What regret is measured against: "one clique", played greedily, or "greedy", where all arms are in cliques.
 
-        Otherwise it is NP-hard to find: "search" where arms and rounds are few enough to look at all pull counts,
-        "unknown" elsewhere. Regret is then against the best single arm, and more may be possible.
+        Otherwise it is "unknown", as it is NP-hard to find: regret is against the best single arm, and more may be
+        possible.
         """
         last = self._horizon(horizon)
         if self.triggers.is_cliques:
             kind = self.cliques_as_arms(last).best_policy(last)
             if kind != _oracle.UNKNOWN:
                 return ONE_CLIQUE if kind == _oracle.ONE_ARM else kind
-        return SEARCH if _trigger_search.is_small(self.n_arms, last) else _oracle.UNKNOWN
+        return _oracle.UNKNOWN
 
     def why_unknown(self, horizon: int | None = None) -> str | None:
         """Why the best policy is not known, and what regret is against instead; None where it is known."""
@@ -308,11 +307,8 @@ class TriggeredBandit(RisingBandit):
         return _oracle.against_one_arm(why, self.oracle_value(last), self.most_that_can_be_had(last), "may be")
 
     def _best_sums(self, horizon: int) -> Floats | None:
-        kind = self.best_policy(horizon)
-        if kind == _oracle.UNKNOWN:
+        if self.best_policy(horizon) == _oracle.UNKNOWN:
             return None
-        if kind == SEARCH:
-            return _trigger_search.best_sums(self.means(np.arange(1, horizon + 1)), self.triggers.matrix)
         return self.cliques_as_arms(horizon).oracle_prefix(np.arange(horizon + 1), horizon)
 
     def _only(self, arm: int) -> RisingBandit:
