@@ -10,11 +10,13 @@ import numpy as np
 import pytest
 
 from risingbandits import RisingBanditsError
+from risingbandits._core.jit import interpreted
 from risingbandits.policies import Auto, Policy, RoundRobin
 from risingbandits.policies import _config_process as process
 from risingbandits.policies._config_beliefs import believed
 from risingbandits.policies._knowledge import Knowledge
 from risingbandits.policies.config_model import ConfigModel, Space
+from risingbandits.policies.default import _comparison as comparison
 
 CONFIGS = [{"lr": 10.0 ** -(i / 10), "opt": "ab"[i % 2]} for i in range(30)]
 OBJECTIVES = pytest.mark.parametrize("objective", ["best-arm", "cumulative"])
@@ -133,9 +135,54 @@ def test_without_configs_the_default_believes_earlier_runs() -> None:
     policy = informed("cumulative", means=means, deviations=deviations)
     np.testing.assert_array_equal(policy._state.beliefs, np.column_stack([means, deviations]))
     assert policy.ask() == 29
-    order = policy._state.order.tolist()
-    assert order[:4] == [29, 28, 27, 26]
-    assert order[4] != 25, "every fifth is any"
+    assert policy._state.order.tolist() == list(range(29, -1, -1))
+
+
+def test_slope_and_standing_are_those_of_least_squares() -> None:
+    """Leads are slope times belief less standing; the slope is believed to be 1 +- 1.5, the standing anything."""
+    rng = np.random.default_rng(3)
+    wrong = -process.normal_scores(np.array([value(arm, 30) for arm in range(30)]))
+    policy = informed("cumulative", means=wrong, deviations=rng.uniform(0.4, 1.0, 30))
+    compared = 0
+    for _ in range(150):
+        arm = policy.ask()
+        policy.tell(arm, value(arm, int(policy.pulls[arm]) + 1))
+        state, plan = policy._state, policy._state.plan
+        opened = np.flatnonzero(policy.pulls)
+        if plan["spread"][0] == 0.0:
+            continue
+        interpreted(comparison._learn_slope)(state, plan)
+        unit = interpreted(comparison.unit)(state, plan)
+        leads = np.array([interpreted(comparison.ahead)(state, plan, i) for i in opened]) / unit
+        leads[opened == plan["incumbent"][0]] = 0.0
+        blur = np.array([interpreted(comparison._blur)(state, plan, policy.pulls[i]) for i in opened]) / unit**2
+        root = np.sqrt(state.beliefs[opened, 1] ** 2 + blur)
+        rows = np.column_stack([state.beliefs[opened, 0], -np.ones(len(opened))]) / root[:, None]
+        precision = rows.T @ rows + np.diag([1.5**-2, 0.0])
+        found = np.linalg.solve(precision, rows.T @ (leads / root) + [1.5**-2, 0.0])
+        spread = np.linalg.inv(precision)
+        expected = [*found, spread[0, 0], spread[1, 1], spread[0, 1]]
+        names = ("slope", "standing", "slope_variance", "standing_variance", "covariance")
+        np.testing.assert_allclose([plan[name][0] for name in names], expected, rtol=1e-6)
+        compared = max(compared, len(opened))
+    assert compared > 2
+
+
+@pytest.mark.parametrize(("sign", "least"), [(1.0, 1), (-1.0, 0)])
+def test_a_trusted_favourite_plays_alone_and_a_reversed_prior_is_dropped(sign: float, least: int) -> None:
+    """Beliefs that come true leave one arm; opposite ones are found out, and an arm that is good is played."""
+    tops = np.linspace(0.2, 0.9, 12)
+    scores = sign * (tops - tops.mean()) / tops.std()
+    policy = Auto(objective="cumulative")
+    assert policy.inform(Knowledge(None, scores, np.full(12, 0.5)))
+    policy.reset(12, 120, seed=1)
+    for _ in range(120):
+        arm = policy.ask()
+        policy.tell(arm, float(tops[arm] * policy.pulls[arm] / (policy.pulls[arm] + 1)) + 0.05)
+    if least:
+        assert policy.pulls[11] > 100
+    else:
+        assert policy.pulls[9:].sum() > 80, policy.pulls
 
 
 def test_configs_say_which_arm_is_started_next_for_cumulative_reward() -> None:

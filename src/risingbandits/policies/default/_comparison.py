@@ -16,7 +16,7 @@ from risingbandits._core.types import Mask, Records
 from risingbandits.policies.default import _seen as seen
 
 _FIRST_HOLD = 10.0  # pulls of the first incumbent before a third arm is opened, if the horizon is not known
-_FIRST_TRUST = 1.0  # weight, in squared normal scores, of the trust in earlier runs that is there from the start
+_SOONER = 0.5  # of that and of `hold` pulls suffice where something is believed of arms
 
 
 @rare_kernel
@@ -24,19 +24,23 @@ def look(state: Any, t: int) -> None:
     """Find the incumbent and how far arms lie apart, as of round t.
 
     The spread is the root mean square of how far open arms are from the incumbent at equal resource, less what noise
-    explains; what is believed before any arm is seen counts as one more arm.
+    explains; what is believed before any arm is seen counts as one more arm. With beliefs about arms, it is relative to
+    how far they were expected to be.
     """
     plan = state.plan
     crown(state, plan, surest(state, None))
     squares = (state.numbers["apart"][0] * plan["length"][0]) ** 2
+    expected_squares = 1.0
     for place in range(plan["opened"][0]):
         arm = state.order[place]
         if arm != plan["incumbent"][0]:
             squares += max(0.0, ahead(state, plan, arm) ** 2 - noise_of(state, plan, state.counts[arm]))
-    plan["spread"][0] = math.sqrt(squares / plan["opened"][0])
+            expected_squares += _expected_square(state, plan, arm)
+    plan["spread"][0] = math.sqrt(squares / expected_squares)
     plan["rounds"][0] = (state.horizon - t if state.horizon > 0.0 else t) / max(1.0, plan["workers"][0])
     if plan["believes"][0] > 0.0 and plan["spread"][0] > 0.0:
-        _compare_with_earlier_runs(state, plan)
+        _learn_slope(state, plan)
+        _bring_forward(state, plan)
 
 
 @kernel
@@ -58,8 +62,6 @@ def surest(state: Any, available: Mask) -> int:
         if available is None or available[arm]:
             n = state.counts[arm]
             value = seen.level(state, arm, n) - state.numbers["caution"][0] * math.sqrt(seen.error(state, n))
-            if state.plan["believes"][0] > 0.0:  # a young arm is favoured according to the belief about it
-                value += state.numbers["favour"][0] * state.plan["spread"][0] * belief(state, arm)[0] / n
             if b == seen.NOBODY or value > best:
                 best = value
                 b = arm
@@ -93,8 +95,8 @@ def before(state: Any, plan: Records, arm: int) -> tuple[float, float]:
     """(mean, variance) of how far the arm was believed to end ahead before it was opened; NOBODY: the next to open."""
     if plan["believes"][0] == 0.0:
         return plan["behind"][0] - state.numbers["behind"][0] * plan["spread"][0], unit(state, plan) ** 2
-    mean, square = belief(state, state.order[plan["opened"][0]] if arm == seen.NOBODY else arm)
-    return plan["behind"][0] + unit(state, plan) * (mean - plan["standing"][0]), unit(state, plan) ** 2 * square
+    mean, square = belief(state, plan, state.order[plan["opened"][0]] if arm == seen.NOBODY else arm)
+    return plan["behind"][0] + unit(state, plan) * mean, unit(state, plan) ** 2 * square
 
 
 @kernel
@@ -105,13 +107,22 @@ def after(state: Any, plan: Records, prior: float, n: int) -> tuple[float, float
     """
     if n == 0:
         return 0.0, prior
-    blur = noise_of(state, plan, n)
-    drift = (state.numbers["drift"][0] * plan["spread"][0] / n) ** 2
-    if plan["believes"][0] > 0.0:
-        blur += 4.0 * drift
-        drift = 0.0
+    blur = _blur(state, plan, n)
     trust = prior / (prior + blur) if prior > 0.0 else 0.0
-    return trust, trust * blur + drift
+    return trust, trust * blur + (0.0 if plan["believes"][0] > 0.0 else _drift(state, plan, n))
+
+
+@kernel
+def _drift(state: Any, plan: Records, n: int) -> float:
+    """The variance of what an arm may still move after n pulls."""
+    return (state.numbers["drift"][0] * plan["spread"][0] / n) ** 2
+
+
+@kernel
+def _blur(state: Any, plan: Records, n: int) -> float:
+    """The variance of the error of a lead after n pulls; with beliefs, what the arm may still move counts as one."""
+    moves = 4.0 * _drift(state, plan, n) if plan["believes"][0] > 0.0 else 0.0
+    return noise_of(state, plan, n) + moves
 
 
 @kernel
@@ -180,10 +191,14 @@ def gain(state: Any, plan: Records, arm: int) -> float:
 
 @kernel
 def hold(state: Any) -> float:
-    """Pulls of the first incumbent before a third arm is opened, to see how an arm learns here."""
-    if state.horizon <= 0.0:
-        return _FIRST_HOLD
-    return max(2.0, state.numbers["hold"][0] * state.horizon ** (1.0 / 3.0))
+    """Pulls of the first incumbent before a third arm is opened, to see how an arm learns here.
+
+    With beliefs about arms, these are needed before a second one is opened.
+    """
+    pulls = _FIRST_HOLD
+    if state.horizon > 0.0:
+        pulls = state.numbers["hold"][0] * state.horizon ** (1.0 / 3.0)
+    return max(2.0, _SOONER * pulls if state.plan["believes"][0] > 0.0 else pulls)
 
 
 @kernel
@@ -211,49 +226,80 @@ def choose(state: Any, plan: Records, available: Mask) -> int:
     return chosen
 
 
-# -- beliefs about arms from earlier runs ------------------------------------------------------------------------------
+# -- beliefs about arms from configs and earlier runs -----------------------------------------------------------------
 
 
 @kernel
-def belief(state: Any, arm: int) -> tuple[float, float]:
-    """(mean, variance) of the arm's normal score from earlier runs, weighted by the trust in these."""
-    trust = state.plan["trust"][0]
-    return trust * state.beliefs[arm, 0], 1.0 - trust * trust * (1.0 - state.beliefs[arm, 1] ** 2)
+def belief(state: Any, plan: Records, arm: int) -> tuple[float, float]:
+    """(mean, variance) of the arm's lead over the incumbent, in normal scores, by what was believed before its pulls.
+
+    Where the slope turns out flat, nothing is known of the arm; and slope and standing are uncertain themselves.
+    """
+    score, slope = state.beliefs[arm, 0], plan["slope"][0]
+    own = 1.0 - min(1.0, slope * slope) * (1.0 - state.beliefs[arm, 1] ** 2)
+    shared = plan["standing_variance"][0] + score * (score * plan["slope_variance"][0] - 2.0 * plan["covariance"][0])
+    return slope * score - plan["standing"][0], own + shared
 
 
 @kernel
-def _lead(state: Any, plan: Records, arm: int) -> float:
-    """How far the arm is ahead of the incumbent, in normal scores."""
-    return 0.0 if arm == plan["incumbent"][0] else ahead(state, plan, arm) / unit(state, plan)
+def _expected_square(state: Any, plan: Records, arm: int) -> float:
+    """The square that was expected of the arm's lead over the incumbent, in spreads; 1 without beliefs."""
+    if plan["believes"][0] == 0.0:
+        return 1.0
+    b = plan["incumbent"][0]
+    apart = state.beliefs[arm, 0] - state.beliefs[b, 0]
+    square = (1.0 + state.numbers["slope"][0] ** 2) * apart * apart
+    square += state.beliefs[arm, 1] ** 2 + state.beliefs[b, 1] ** 2
+    return (1.0 - state.numbers["behind"][0] ** 2) * square
 
 
 @rare_kernel
-def _compare_with_earlier_runs(state: Any, plan: Records) -> None:
-    """How far open arms confirm the beliefs about them, and the normal score of the incumbent.
+def _learn_slope(state: Any, plan: Records) -> None:
+    """The slope of open arms' leads over what was believed of them, and the incumbent's standing, its normal score.
 
-    Trust is the slope of a straight line through the leads of open arms over their beliefs. Each open arm then says
-    what the incumbent is: what is believed of the arm, less its lead; the mean of these counts a standard error more.
+    Leads are the slope times the beliefs, less the standing. The slope is believed to be about 1; a wide deviation lets
+    a few arms show that beliefs say nothing here, or the opposite.
+    """
+    square = unit(state, plan) ** 2
+    weights = weighted = lead_sum = 0.0
+    squares = 1.0 / state.numbers["slope"][0] ** 2
+    products = squares
+    for place in range(plan["opened"][0]):
+        arm = state.order[place]
+        score = state.beliefs[arm, 0]
+        weight = 1.0 / (state.beliefs[arm, 1] ** 2 + _blur(state, plan, state.counts[arm]) / square)
+        lead = 0.0 if arm == plan["incumbent"][0] else ahead(state, plan, arm) / math.sqrt(square)
+        weights += weight
+        weighted += weight * score
+        lead_sum += weight * lead
+        squares += weight * score * score
+        products += weight * score * lead
+    determinant = weights * squares - weighted * weighted
+    plan["slope"][0] = (weights * products - weighted * lead_sum) / determinant
+    plan["standing"][0] = (weighted * products - squares * lead_sum) / determinant
+    plan["slope_variance"][0] = weights / determinant
+    plan["standing_variance"][0] = squares / determinant
+    plan["covariance"][0] = weighted / determinant
+
+
+@rare_kernel
+def _bring_forward(state: Any, plan: Records) -> None:
+    """Make the unopened arm that may end furthest ahead the next one: not always the one with the highest mean.
+
+    After the favourite, one of which little good is believed may teach more about the slope than the second favourite.
     """
     opened = plan["opened"][0]
-    mean_belief = 0.0
-    mean_lead = 0.0
-    for place in range(opened):
-        arm = state.order[place]
-        mean_belief += state.beliefs[arm, 0] / opened
-        mean_lead += _lead(state, plan, arm) / opened
-    shown = _FIRST_TRUST
-    most = _FIRST_TRUST
-    for place in range(opened):
-        arm = state.order[place]
-        own = state.beliefs[arm, 0] - mean_belief
-        shown += (_lead(state, plan, arm) - mean_lead) * own
-        most += own * own
-    plan["trust"][0] = min(1.0, max(0.0, shown / most))
-    score = 0.0
-    weights = 0.0
-    for place in range(opened):
-        arm = state.order[place]
-        mean, square = belief(state, arm)
-        score += (mean - _lead(state, plan, arm)) / square
-        weights += 1.0 / square
-    plan["standing"][0] = score / weights + 1.0 / math.sqrt(weights)
+    most = 0.0
+    chosen = opened
+    for place in range(opened, state.order.shape[0]):
+        mean, square = belief(state, plan, state.order[place])
+        value = positive_part(mean, math.sqrt(square))
+        if value > most:
+            most = value
+            chosen = place
+    if opened == state.order.shape[0]:
+        return
+    arm = state.order[chosen]
+    for place in range(chosen, opened, -1):
+        state.order[place] = state.order[place - 1]
+    state.order[opened] = arm

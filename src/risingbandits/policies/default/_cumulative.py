@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from risingbandits._core.jit import interpreted, kernel, rare_kernel
-from risingbandits._core.types import Floats, Ints, Mask, Rng
+from risingbandits._core.types import Floats, Mask, Rng
 from risingbandits.policies._kernels import histories, noise, sweeps
 from risingbandits.policies._settings import number, one_of
 from risingbandits.policies.base import Kernels
@@ -23,10 +23,9 @@ from risingbandits.policies.default import _extrapolation as extrapolation
 from risingbandits.policies.default import _seen as seen
 from risingbandits.policies.explanation import Moment
 
-_FIRST_ARMS = 2  # opened before anything is decided
+_FIRST_ARMS = 2  # opened before anything is decided, if nothing is believed of arms
 _DEAD = 0.25  # share of the rounds that an arm gets, one after another, while all rewards are the same
 _LEAST_DEVIATION = 0.1  # of a belief: no two tasks are the same
-_RANDOM = 5  # every so many arms, one is opened at random, in case earlier runs or configs mislead
 _NOBODY_FORCED = -2
 
 
@@ -146,7 +145,7 @@ def _decide(state: Any, t: int) -> None:
     opened, n_arms = plan["opened"][0], state.order.shape[0]
     plan["until"][0] = 0
     plan["shapes"][0] = 0
-    if opened < min(_FIRST_ARMS, n_arms):
+    if opened < min(_first_arms(plan), n_arms):
         plan["next"][0] = seen.OPEN
         return
     if plan["span"][0] <= 0.0:
@@ -172,6 +171,12 @@ def _decide(state: Any, t: int) -> None:
 
 
 @kernel
+def _first_arms(plan: Any) -> int:
+    """How many arms are opened before anything is decided: with beliefs, the favourite alone."""
+    return 1 if plan["believes"][0] > 0.0 else _FIRST_ARMS
+
+
+@kernel
 def _is_nothing(state: Any, level: float) -> bool:
     """Whether a level is as good as the lower end of the range."""
     return level - state.plan["low"][0] < state.numbers["alike"][0] * state.plan["length"][0]
@@ -179,8 +184,13 @@ def _is_nothing(state: Any, level: float) -> bool:
 
 @kernel
 def _unmoved(state: Any) -> int:
-    """While all rewards are the same, nothing is lost by staying: the first arm that was not played for long yet."""
-    enough = max(2.0 * comparison.hold(state), _DEAD * state.horizon)
+    """While all rewards are the same, nothing is lost by staying: the first arm that was not played for long yet.
+
+    But one arm alone says nothing about beliefs.
+    """
+    enough = comparison.hold(state)
+    if state.plan["opened"][0] > 1:
+        enough = max(2.0 * enough, _DEAD * state.horizon)
     for place in range(state.plan["opened"][0]):
         if state.counts[state.order[place]] < enough:
             return state.order[place]
@@ -208,19 +218,6 @@ def _shallow(state: Any) -> int:
         if state.counts[state.order[place]] < pulls:
             return state.order[place]
     return _NOBODY_FORCED
-
-
-def _in_turn(closed: Ints, means: Floats, opened: int, rng: Rng) -> Ints:
-    """The arms without pulls by what is believed of them, ties at random; every fifth is any, in case that is wrong."""
-    if rng is None:
-        return closed[np.argsort(-means[closed], kind="stable")]
-    left = rng.permutation(closed)
-    left = left[np.argsort(-means[left], kind="stable")]
-    for place in range(len(left)):
-        if (opened + place + 1) % _RANDOM == 0:
-            other = int(rng.integers(place, len(left)))
-            left[place : other + 1] = np.roll(left[place : other + 1], 1)
-    return left
 
 
 @dataclass(eq=False, repr=False)
@@ -276,12 +273,13 @@ class BackTest(noise.NoisePolicy):
         """Believe this of the arms, mean and deviation of their normal scores, and open them in that order."""
         plan = state.plan
         if plan["believes"][0] == 0.0:
-            plan["trust"] = 1.0
+            plan["slope"] = 1.0
         plan["believes"] = 1.0
         state.beliefs[:, 0] = means
         state.beliefs[:, 1] = np.maximum(deviations, _LEAST_DEVIATION)
-        opened = int(plan["opened"][0])
-        state.order[opened:] = _in_turn(state.order[opened:], means, opened, rng)
+        closed = state.order[int(plan["opened"][0]) :]
+        drawn = closed.copy() if rng is None else rng.permutation(closed)
+        closed[:] = drawn[np.argsort(-means[drawn], kind="stable")]
 
     @staticmethod
     def draw_order(state: seen.State, rng: Rng) -> None:
@@ -317,8 +315,9 @@ class BackTest(noise.NoisePolicy):
 
     def _why_next(self, at: Moment) -> str:
         plan, n = at.state.plan, int(at.pulls[at.arm])
-        if plan["opened"][0] < _FIRST_ARMS:
-            return "opened: one of the two that are compared first"
+        if plan["opened"][0] < interpreted(_first_arms)(plan):
+            favourite = plan["believes"][0] > 0.0
+            return "opened: most is believed of it" if favourite else "opened: one of the two that are compared first"
         if plan["span"][0] <= 0.0:
             return "all rewards are the same so far"
         if not plan["until"][0] and n:

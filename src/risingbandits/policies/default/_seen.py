@@ -28,7 +28,7 @@ NUMBERS: dict[str, float] = {
     "on_the_way": 0.5,  # share of the distance at the end that an arm is behind during a trial
     "caution": 0.75,  # standard errors by which levels are lowered where the incumbent is chosen
     "hold": 2.0,  # times the cube root of the horizon: pulls of the first incumbent before a third arm is opened
-    "favour": 0.4,  # spreads that a normal score of 1 from earlier runs counts for an arm with one pull
+    "slope": 1.5,  # how far the slope of leads over beliefs may be from 1
     # extrapolation
     "rise": 0.5,  # of the range of rewards: how far a curve is believed to rise, ...
     "rise_spread": 0.4,  # ... give or take
@@ -50,14 +50,14 @@ NUMBERS_TYPE = record_type((np.float64, " ".join(NUMBERS)))
 # arms are open, whether `order` was drawn, whether shapes are believed;
 # the first reward, sums of the first rewards of arms and of their squares, the lower end and length of the range;
 # span and spread, the variance of the noise, sum and number of its measurements, level of the incumbent, the level that
-# it is believed to rise to, rounds left; beliefs from earlier runs: whether there are any, the normal score of the
-# incumbent, how far they are trusted; pulls that are made at a time, how far the incumbent of a further worker is
-# behind; back-tests, and the squared errors of both forecasts.
+# it is believed to rise to, rounds left; beliefs about arms: whether there are any, the normal score of the incumbent,
+# the slope of leads over beliefs, variances and covariance of both; pulls that are made at a time, how far the
+# incumbent of a further worker is behind; back-tests, and the squared errors of both forecasts.
 PLAN = record_type(
     (np.int64, "next until incumbent age opened drawn shapes"),
     (np.float64, "origin firsts squared_firsts low length"),
     (np.float64, "span spread noise squares measured level ceiling rounds"),
-    (np.float64, "believes standing trust workers behind"),
+    (np.float64, "believes standing slope standing_variance slope_variance covariance workers behind"),
     (np.float64, "tests own shared"),
 )
 # Pulls that the posterior knows, pulls of the next back-test; sums of the posterior and the variance they go by; the
@@ -89,7 +89,7 @@ class State(NamedTuple):
     paces: np.ndarray  # of the shapes
     moments: np.ndarray  # (K, shapes, 3) of extrapolation
     work: np.ndarray  # (3, components) of extrapolation
-    beliefs: np.ndarray  # (K, 2) mean and deviation of each arm's normal score by earlier runs, if there are any
+    beliefs: np.ndarray  # (K, 2) mean and deviation of each arm's normal score as it is believed, if anything is
 
 
 @kernel
