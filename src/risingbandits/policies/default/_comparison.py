@@ -284,7 +284,7 @@ def _learn_slope(state: Any, plan: Records) -> None:
 
 @rare_kernel
 def _bring_forward(state: Any, plan: Records) -> None:
-    """Make the unopened arm that may end furthest ahead the next one: not always the one with the highest mean.
+    """Make the arm without pulls that may end furthest ahead the next one: not always the one with the highest mean.
 
     After the favourite, one of which little good is believed may teach more about the slope than the second favourite.
     """
