@@ -21,7 +21,7 @@ from risingbandits.policies import policy_class
 
 COMMANDS = (
     *("demo", "run", "status", "report", "simulate", "list", "logs", "store", "prior", "lab"),
-    *("list policies", "logs replay", "store ask", "prior show", "lab paper imdb", "lab benchmark"),
+    *("list policies", "logs replay", "store ask", "lab paper imdb", "lab benchmark"),
 )
 SMALL = ["simulate", "--problem", "paper-2arms", "--horizon", "300", "--runs", "3"]
 FILES = {"result.npz", "result.json", "study.json", "report.md"} | {

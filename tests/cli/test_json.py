@@ -32,7 +32,7 @@ CALLS = {
     "status": ["run.db"],
     "store export": ["run.db"],
     "store check": ["run.db"],
-    "prior show": ["runs"],
+    "prior": ["runs"],
     "lab benchmark": ["--quick", "--benchmarks", "stationary", "--policies", "kl-ucb", "--jobs", "1"],
     "lab paper reproduce": ["rates", "--quick"],
     "lab paper theory": ["paper-2arms", "--horizon", "1000", "--horizons", "1000"],
@@ -53,7 +53,7 @@ OTHER_CALLS = [
     ["run", "plan.toml", "--check"],
     ["store", "export", "run.db", "--events"],
     ["store", "check", "run.db", "--copy", "copy.db"],
-    ["prior", "show", "runs", "--arms", "small net,unknown"],
+    ["prior", "runs", "--arms", "small net,unknown"],
     ["status", "run.db", "--events"],
 ]
 NO_TABLE = ("report",)

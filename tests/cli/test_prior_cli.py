@@ -40,7 +40,7 @@ def lines_of(out: str) -> list[list[str]]:
 
 @pytest.mark.parametrize("source", ["*.db", "runs"])
 def test_prior_of_stores(capsys: pytest.CaptureFixture[str], folder: Path, source: str) -> None:
-    code, out, err = outcome(capsys, "prior", "show", folder / source, "--arms", "new, poor,good")
+    code, out, err = outcome(capsys, "prior", folder / source, "--arms", "new, poor,good")
     assert (code, err) == (0, "")
     lines = lines_of(out)
     assert [line[0] for line in lines if line[0] in ("good", "new", "poor")] == ["good", "new", "poor"]
@@ -50,7 +50,7 @@ def test_prior_of_stores(capsys: pytest.CaptureFixture[str], folder: Path, sourc
 
 
 def test_one_run_is_weak(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
-    out = outcome(capsys, "prior", "show", folder / "may.db")[1]
+    out = outcome(capsys, "prior", folder / "may.db")[1]
     assert out.splitlines()[-1] == "1 earlier run: weak. One run says little about the next."
     assert [line[0] for line in lines_of(out) if line[0] in TOPS][:3] == ["good", "fair", "poor"]
 
@@ -62,7 +62,7 @@ def test_json_and_hyperparameters_that_matter(capsys: pytest.CaptureFixture[str]
     plan.write_text(f'budget = 9\n[defaults]\ncommand = ["echo", "1"]\n{arms}')
 
     def found(*options: str) -> dict[str, list[dict[str, object]]]:
-        code, out, _ = outcome(capsys, "prior", "show", folder / "long.csv", "--plan", plan, "--json", *options)
+        code, out, _ = outcome(capsys, "prior", folder / "long.csv", "--plan", plan, "--json", *options)
         assert code == 0
         return json.loads(out)  # type: ignore[no-any-return]
 
@@ -70,7 +70,7 @@ def test_json_and_hyperparameters_that_matter(capsys: pytest.CaptureFixture[str]
     assert [row["arm"] for row in found("--direction", "minimize")["arms"]] == ["low", "high"]
     assert {row["from"] for row in found()["arms"]} == {"configs"}
     assert [row["hyperparameter"] for row in found()["hyperparameters"]] == ["lr"]
-    text = outcome(capsys, "prior", "show", folder / "long.csv", "--plan", plan)[1]
+    text = outcome(capsys, "prior", folder / "long.csv", "--plan", plan)[1]
     assert "Hyperparameters, the one that matters most first" in text
 
 
@@ -79,7 +79,7 @@ def test_losses_are_recognised_unless_a_direction_is_given(capsys: pytest.Captur
     path.write_text("good,fair,poor\n0.9,0.9,0.95\n0.5,0.7,0.9\n0.2,0.5,0.8\n")
 
     def order(*options: str) -> tuple[list[str], str]:
-        code, out, _ = outcome(capsys, "prior", "show", path, "--json", *options)
+        code, out, _ = outcome(capsys, "prior", path, "--json", *options)
         assert code == 0
         found = json.loads(out)
         return [row["arm"] for row in found["arms"]], found["runs"][0]["direction"]
@@ -93,7 +93,7 @@ def test_losses_are_recognised_unless_a_direction_is_given(capsys: pytest.Captur
 def test_arms_of_a_plan(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
     plan = folder / "plan.toml"
     plan.write_text('budget = 9\nstore = "may.db"\n[defaults]\ncommand = ["echo", "1"]\n[[arms]]\nname = "poor"\n')
-    code, out, _ = outcome(capsys, "prior", "show", folder / "june.db", "--plan", plan, "--json")
+    code, out, _ = outcome(capsys, "prior", folder / "june.db", "--plan", plan, "--json")
     assert code == 0
     assert [row["arm"] for row in json.loads(out)["arms"]] == ["poor"]
 
@@ -101,7 +101,7 @@ def test_arms_of_a_plan(capsys: pytest.CaptureFixture[str], folder: Path) -> Non
 def test_what_says_little(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     path = tmp_path / "small.csv"
     path.write_text("a,b\n1,2\n")
-    out = outcome(capsys, "prior", "show", path)[1]
+    out = outcome(capsys, "prior", path)[1]
     assert out.splitlines() == [
         "Left out because they have fewer than 3 arms: small.",
         "No earlier run has the 3 arms that are needed to say anything.",
@@ -109,19 +109,16 @@ def test_what_says_little(capsys: pytest.CaptureFixture[str], tmp_path: Path) ->
     rows = [("one", 1), ("two", -1)]
     text = "".join(f"{task},{arm},1,{sign * n},{n * sign}\n" for task, sign in rows for n, arm in enumerate("abc"))
     path.write_text("task,arm,step,value\n" + "".join(line.rsplit(",", 1)[0] + "\n" for line in text.splitlines()))
-    assert outcome(capsys, "prior", "show", path)[1].splitlines()[-1] == (
+    assert outcome(capsys, "prior", path)[1].splitlines()[-1] == (
         "2 earlier runs; agreement among them -1.00 (leave one out). "
         "They contradict each other: a prior from them may hurt."
     )
     path.write_text("task,arm,step,value,lr\n" + text)
-    assert (
-        "Not matched by name, because their configs differ between runs: b, c."
-        in outcome(capsys, "prior", "show", path)[1]
-    )
+    assert "Not matched by name, because their configs differ between runs: b, c." in outcome(capsys, "prior", path)[1]
     path.write_text(
         "task,arm,step,value\n" + "".join(f"{arm}{n},{arm}{n}{x},1,{x}\n" for arm, n in rows for x in "123")
     )
-    assert outcome(capsys, "prior", "show", path)[1].splitlines()[-1] == (
+    assert outcome(capsys, "prior", path)[1].splitlines()[-1] == (
         "2 earlier runs; they have too few arms in common to say how well they agree."
     )
 
@@ -138,7 +135,7 @@ def test_runs_of_a_plan_that_are_remembered(capsys: pytest.CaptureFixture[str], 
     assert len(list((tmp_path / "kept").iterdir())) == 2, "the run that was put aside stays"
     with Allocator.open(tmp_path / "plan.db") as allocator:
         assert next(event.arm for event in allocator.store.events() if event.kind == "ask") == "arm 2"
-    listed = json.loads(outcome(capsys, "prior", "show", tmp_path / "kept", "--json")[1])
+    listed = json.loads(outcome(capsys, "prior", tmp_path / "kept", "--json")[1])
     assert [row["best arm"] for row in listed["runs"]] == ["arm 2", "arm 2"]
     assert entry.exists()
     (tmp_path / "plan.toml").write_text(head.replace('remember = "kept"', 'remember = "plan.toml"') + arms)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import pty
 import signal
@@ -16,6 +17,7 @@ import pytest
 
 from programs import PATIENCE, program, until
 from risingbandits.allocation import Event, open_reader
+from risingbandits.cli import _run_plan as run_plan
 from risingbandits.cli import run
 
 LEARNERS = """\
@@ -84,7 +86,7 @@ def started(plan: Path, *options: str) -> Iterator[subprocess.Popen[str]]:
 @pytest.fixture
 def waiting(tmp_path: Path) -> Iterator[Path]:
     """A plan whose commands wait for the file "go", which ends them at the end of the test at the latest."""
-    yield write(tmp_path, WAITING, "budget = 6\njobs = 2\n")
+    yield write(tmp_path, WAITING, "budget = 6\njobs = 2\nlease = 3600\n")
     (tmp_path / "go").touch()
 
 
@@ -210,7 +212,7 @@ def test_without_any_arm_left_the_exit_code_tells(capsys: pytest.CaptureFixture[
     code, out, _ = outcome(capsys, "run", write(tmp_path, text))
     assert code == 1
     assert "No arm is left that can be pulled." in out
-    assert outcome(capsys, "run", tmp_path / "plan.toml")[0] == 1
+    assert outcome(capsys, "run", tmp_path / "plan.toml", "--for", "1h")[0] == 1
 
 
 def test_a_pull_that_takes_too_long_has_failed(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -299,12 +301,23 @@ def test_interrupt_finishes_what_runs(waiting: Path, tmp_path: Path, capsys: pyt
 
 
 @pytest.mark.parametrize(
-    ("signals", "code"), [((signal.SIGINT, signal.SIGINT), 130), ((signal.SIGTERM,), 143), ((signal.SIGHUP,), 129)]
+    ("signals", "options", "code"),
+    [
+        ((signal.SIGINT, signal.SIGINT), [], 130),
+        ((signal.SIGTERM,), [], 143),
+        ((signal.SIGHUP,), [], 129),
+        ((signal.SIGTERM,), ["--for", "unlimited"], 0),
+    ],
 )
 def test_stop_gives_pulls_back(
-    waiting: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], signals: tuple[signal.Signals, ...], code: int
+    waiting: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    signals: tuple[signal.Signals, ...],
+    options: list[str],
+    code: int,
 ) -> None:
-    with started(waiting) as process:
+    with started(waiting, *options) as process:
         running = both_wait(tmp_path)
         for number in signals:
             process.send_signal(number)
@@ -369,6 +382,72 @@ def test_fresh_is_refused_while_the_plan_runs(
         assert (code, err) == (2, f"risingbandits: {waiting} is being run by another process, which must end first.\n")
         (tmp_path / "go").touch()
         assert process.wait(PATIENCE) == 0
+
+
+# -- for a limited time ----------------------------------------------------------------------------------------------
+
+
+def goes_on(folder: Path, where: Path) -> None:
+    """The pulls that were given back are there at once for the next worker, though the lease is an hour."""
+    with started(where, "--for", "1h") as process:
+        both_wait(folder, attempt=2)
+        (folder / "go").touch()
+        assert process.wait(PATIENCE) == 0
+    assert len(kinds(folder / "plan.db", "tell")) == 6
+    assert kinds(folder / "plan.db", "fail") == []
+
+
+def test_the_time_is_over(waiting: Path, tmp_path: Path) -> None:
+    with started(waiting, "--for", "00:00:08") as process:
+        running = both_wait(tmp_path)
+        assert process.wait(PATIENCE) == 0
+    until(lambda: not any(map(alive, running)))
+    assert [event.text for event in events(tmp_path / "plan.db") if event.kind == "expire"] == ["stopped"] * 2
+    assert (
+        "No time is left for another pull. Run the same command again to continue." in (tmp_path / "shown").read_text()
+    )
+    goes_on(tmp_path, waiting)
+
+
+def test_warned(waiting: Path, tmp_path: Path) -> None:
+    """What runs may finish, however often the warning comes; nothing is begun any more."""
+    with started(waiting, "--for", "1h") as process:
+        both_wait(tmp_path)
+        for _ in range(2):
+            process.send_signal(signal.SIGUSR1)
+            until(lambda: "Interrupted: finishing 2 running pulls." in (tmp_path / "shown").read_text())
+        (tmp_path / "go").touch()
+        assert process.wait(PATIENCE) == 0
+    assert sorted(kinds(tmp_path / "plan.db", "tell")) == [("../b", 1), ("a", 1)]
+    assert len(kinds(tmp_path / "plan.db", "ask")) == 2
+    with started(waiting, "--for", "unlimited") as process:
+        assert process.wait(PATIENCE) == 0
+    assert len(kinds(tmp_path / "plan.db", "tell")) == 6
+
+
+def test_warned_and_then_terminated(waiting: Path, tmp_path: Path) -> None:
+    """As Slurm does it: a warning some time before the end, SIGTERM at the end."""
+    with started(waiting, "--for", "unlimited") as process:
+        both_wait(tmp_path)
+        process.send_signal(signal.SIGUSR1)
+        until(lambda: "Interrupted: finishing" in (tmp_path / "shown").read_text())
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(PATIENCE) == 0
+    assert len(kinds(tmp_path / "plan.db", "expire")) == 2
+    goes_on(tmp_path, waiting)
+
+
+def test_slurm_says_how_long(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("SLURM_JOB_END_TIME", raising=False)
+    assert run_plan._seconds(None) == math.inf
+    monkeypatch.setenv("SLURM_JOB_END_TIME", "4102444800")  # the year 2100
+    assert 0 < run_plan._seconds(None) < math.inf
+    assert run_plan._seconds("55m") == 3300
+    monkeypatch.setenv("SLURM_JOB_END_TIME", "1000000")  # it is over: nothing is begun
+    path = tmp_path / "plan.toml"
+    path.write_text('budget = 2\narms = [{name = "a", command = ["echo", "1"]}]\n')
+    assert run(["run", str(path)]) == 0
+    assert kinds(tmp_path / "plan.db", "ask") == []
 
 
 def check_whole(store: Path, budget: int) -> None:

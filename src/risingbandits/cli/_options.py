@@ -105,19 +105,17 @@ def parse_noise(text: str) -> Noise:
 
     name, colon, number = text.strip().partition(":")
     check_choice("noise", name, ("gaussian", "bernoulli", "beta", "none"))
-    if colon and name in ("bernoulli", "none"):
-        raise RisingBanditsError(f"noise {name} takes no number, got {shown(text, _LONGEST)}.")
+    if name in ("bernoulli", "none"):
+        if colon:
+            raise RisingBanditsError(f"noise {name} takes no number, got {shown(text, _LONGEST)}.")
+        return Bernoulli() if name == "bernoulli" else NoNoise()
     try:
         value = float(number) if colon else None
     except ValueError:
         raise RisingBanditsError(
             f"noise must be like gaussian:0.1, with a number after the colon, got {shown(text, _LONGEST)}."
         ) from None
-    if name == "gaussian":
-        return Gaussian(0.1 if value is None else value)
-    if name == "beta":
-        return Beta(b=value)
-    return Bernoulli() if name == "bernoulli" else NoNoise()
+    return Beta(b=value) if name == "beta" else Gaussian(0.1 if value is None else value)
 
 
 def parse_pair(text: str, labels: Container[str]) -> tuple[str, str]:

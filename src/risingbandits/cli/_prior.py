@@ -1,4 +1,4 @@
-"""The commands ``prior``: what earlier runs say about the arms of the next."""
+"""The command ``prior``: what earlier runs say about the arms of the next."""
 
 from __future__ import annotations
 
@@ -22,23 +22,18 @@ arm, headed by its name, and a row per pull. prior is where an arm is expected t
 
 Examples:
 
-risingbandits prior show runs curves.csv --plan plan.toml
+risingbandits prior runs curves.csv --plan plan.toml
 
-risingbandits prior show losses.csv --direction minimize --arms "small net,large net"
+risingbandits prior losses.csv --direction minimize --arms "small net,large net"
 """
 
 _MOST_NAMES = 5  # in a sentence
 
-commands = typer.Typer(help="See what earlier runs say about the arms of the next.", no_args_is_help=True)
-
-
-@commands.callback()
-def prior() -> None:
-    """See what earlier runs say about the arms of the next."""
+commands = typer.Typer()
 
 
 @commands.command(epilog=_PRIOR_EPILOG)
-def show(
+def prior(
     sources: Annotated[
         list[str],
         typer.Argument(help="Stores, logs, tables, folders of these, patterns, postgresql://..."),
@@ -49,7 +44,7 @@ def show(
     metric: options.Metric = None,
     as_json: Json = False,
 ) -> None:
-    """Show what earlier runs say about arms, and how far they agree."""
+    """See what earlier runs say about the arms of the next."""
     from risingbandits.allocation.starting.earlier_runs import Reading, read_sources
     from risingbandits.allocation.starting.prior import look_back
     from risingbandits.policies.base import DIRECTIONS
@@ -92,9 +87,8 @@ def _tables(found: Findings, arms: Sequence[str]) -> tuple[list[TextTable], dict
         of_arms.append({"arm": arm, "prior": normal_share(mean), "deviation": deviation, "from": source, "mean": mean})
     of_runs = []
     for run, agreement in zip(found.runs, found.agreements, strict=True):
-        best = max(run.scores, key=lambda arm: run.scores[arm])
         facts = {"run": run.name, "arms": len(run.scores), "pulls": run.pulls, "direction": run.direction}
-        of_runs.append({**facts, "best arm": best, "agreement": agreement})
+        of_runs.append({**facts, "best arm": max(run.scores, key=run.scores.__getitem__), "agreement": agreement})
     of_names = [{"hyperparameter": name, "length scale": length} for name, length in found.lengths.items()]
     tables = []
     for title, rows, columns in (

@@ -67,7 +67,7 @@ for part in (demo, run_plan, store, study):
 app.add_typer(study.lists, name="list")
 app.add_typer(logs.commands, name="logs")
 app.add_typer(store.of_store, name="store")
-app.add_typer(prior.commands, name="prior")
+app.add_typer(prior.commands)
 for plugin in plugins():
     for name, where in plugin.commands.items():
         app.add_typer(load(where), name=name)

@@ -41,22 +41,16 @@ class ArmLost(RisingBanditsError):
 
 
 class RemoteProcess(Protocol):
-    """The process of one arm; calls raise `ArmLost` if it has ended, otherwise what the learner raises."""
+    """The process of one arm; calls raise `ArmLost` if it has ended, otherwise what the learner raises.
 
-    def pull(self, pull: Pull) -> float | Outcome:
-        """Make a pull."""
+    ``told`` and ``stop`` wait for nothing; for ``keep`` see `Checkpointed`.
+    """
 
-    def told(self, pull: Pull) -> None:
-        """Say that a pull counts, without waiting for anything."""
-
-    def keep(self) -> tuple[Name, str] | None:
-        """Make a checkpoint; see `Checkpointed.keep`."""
-
-    def stop(self) -> None:
-        """Ask the learner to end the running pull, without waiting for it."""
-
-    def kill(self) -> None:
-        """End the process."""
+    def pull(self, pull: Pull) -> float | Outcome: ...
+    def told(self, pull: Pull) -> None: ...
+    def keep(self) -> tuple[Name, str] | None: ...
+    def stop(self) -> None: ...
+    def kill(self) -> None: ...
 
 
 class RemoteArms(Mapping[str, "RemoteArm"], ABC):
@@ -146,10 +140,8 @@ class RemoteArms(Mapping[str, "RemoteArm"], ABC):
             assert placed.process is not None
             try:
                 outcome = placed.process.pull(pull)
-            except ArmLost:
-                raise
-            except Exception:
-                lost = False  # the learner complains, the process is there
+            except Exception as error:
+                lost = isinstance(error, ArmLost)  # otherwise the learner complains, and the process is there
                 raise
             lost = False
             return outcome
@@ -277,15 +269,12 @@ class RemoteArm:
         self.arms, self.name = arms, name
 
     def pull(self, pull: Pull) -> float | Outcome:
-        """One pull, in the process of the arm."""
         return self.arms.pull(self.name, pull)
 
     def told(self, pull: Pull) -> None:
-        """A pull counts."""
         self.arms.told(self.name, pull)
 
     def stop(self) -> None:
-        """End it."""
         self.arms.stop(self.name)
 
 

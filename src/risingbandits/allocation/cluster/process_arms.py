@@ -13,8 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from risingbandits._core.errors import RisingBanditsError, check_positive_int, missing
-from risingbandits.allocation.arms._checkpoints import Name
-from risingbandits.allocation.arms.base import Outcome
 from risingbandits.allocation.cluster._placement import Placed, Resources
 from risingbandits.allocation.cluster._remote_arms import ArmLost, RemoteArms, RemoteProcess
 from risingbandits.allocation.pull import Pull
@@ -111,18 +109,16 @@ class _Child:
         self._sending = threading.Lock()
         self._send((name, recipe, folder, settings))
 
-    def pull(self, pull: Pull) -> float | Outcome:
+    def pull(self, pull: Pull) -> Any:
         self._send(("pull", pull))
-        outcome: float | Outcome = self.answer()
-        return outcome
+        return self.answer()
 
     def told(self, pull: Pull) -> None:
         self._send(("told", pull))
 
-    def keep(self) -> tuple[Name, str] | None:
+    def keep(self) -> Any:
         self._send(("keep", None))
-        kept: tuple[Name, str] | None = self.answer()
-        return kept
+        return self.answer()
 
     def stop(self) -> None:
         self._send(("stop", None))

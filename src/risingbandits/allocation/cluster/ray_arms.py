@@ -182,16 +182,14 @@ class _Handle:
     def __init__(self, ray: Any, process: Any, name: str) -> None:
         self._ray, self._process, self._name = ray, process, name
 
-    def pull(self, pull: Pull) -> float | Outcome:
-        outcome: float | Outcome = self._answer(self._process.pull.remote(pull))
-        return outcome
+    def pull(self, pull: Pull) -> Any:
+        return self._answer(self._process.pull.remote(pull))
 
     def told(self, pull: Pull) -> None:
         self._process.told.remote(pull)
 
-    def keep(self) -> tuple[Name, str] | None:
-        kept: tuple[Name, str] | None = self._answer(self._process.keep.remote())
-        return kept
+    def keep(self) -> Any:
+        return self._answer(self._process.keep.remote())
 
     def stop(self) -> None:
         self._process.stop.options(concurrency_group="stop").remote()

@@ -1,6 +1,6 @@
 """The table ``[matrix]`` of a plan: lists of values, and an arm for each combination of them.
 
-The values of an arm are its settings, and replace their names in braces in the common command and environment.
+The values of an arm are its config, and replace their names in braces in the common command and environment.
 """
 
 from __future__ import annotations
