@@ -47,7 +47,7 @@ def curves(tmp_path: Path) -> Path:
     return path
 
 
-def test_help_of_every_command_and_the_version() -> None:
+def test_help_of_every_command_and_the_version(capsys: pytest.CaptureFixture[str]) -> None:
     runner = CliRunner()
     for command in ([], *(name.split() for name in COMMANDS)):
         shown = runner.invoke(app, [*command, "--help"])
@@ -55,6 +55,8 @@ def test_help_of_every_command_and_the_version() -> None:
         assert "Usage: risingbandits" in shown.output
     assert "--curves my.csv" in runner.invoke(app, ["simulate", "--help"], terminal_width=100).output
     assert runner.invoke(app, ["--version"]).output == f"risingbandits {risingbandits.__version__}\n"
+    assert [run([group]) for group in ("list", "logs", "store")] == [2] * 3
+    assert capsys.readouterr().err == "", "a group without a command shows its help"
     top = runner.invoke(app, [], env={"COLUMNS": "80"}).output
     assert "Usage: risingbandits" in top
     assert len(top.splitlines()) <= 24, "it fits one screen"

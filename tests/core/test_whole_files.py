@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from risingbandits import RisingBanditsError
 from risingbandits._core.files import flush, whole, write_whole
 
 
@@ -47,6 +48,16 @@ def test_a_folder_takes_the_place_of_a_folder(tmp_path: Path) -> None:
         (temporary / "new").touch()
         assert os.listdir(path) == ["old"]
     assert os.listdir(path) == ["new"]
+
+
+def test_a_file_never_takes_the_place_of_a_folder(tmp_path: Path) -> None:
+    """``store export run.db -o results`` has once removed the folder of that name with all in it."""
+    path = tmp_path / "results"
+    path.mkdir()
+    (path / "mine").touch()
+    with pytest.raises(RisingBanditsError, match="results must be a file to be written"):
+        write_whole(path, b"curves")
+    assert [file.name for file in tmp_path.rglob("*")] == ["results", "mine"]
 
 
 def test_bytes_are_on_the_disk_before_the_file_has_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,12 +33,14 @@ _DAMAGE = (
 def whole(path: Path) -> Iterator[Path]:
     """A temporary path to write a file or a folder to, renamed to ``path`` on success.
 
-    Readers see the old file or the new one, never a part. An existing folder of that name is removed first.
+    Readers see the old file or the new one, never a part. A folder takes the place of one, a file never does.
     """
     temporary = path.with_name(f"{path.name}.{os.getpid()}.{uuid4().hex[:8]}.tmp")
     try:
         yield temporary
         if path.is_dir() and not path.is_symlink():
+            if not temporary.is_dir():
+                raise RisingBanditsError(f"{path} must be a file to be written, and is a folder.")
             shutil.rmtree(path)
         temporary.replace(path)
     except BaseException:

@@ -101,7 +101,9 @@ def _policy(where: str, value: Any) -> Policy | str | None:
     except RisingBanditsError as error:
         raise RisingBanditsError(f"{where} is {shown(value)}: {error}") from error
     except (TypeError, ValueError, OverflowError) as error:  # a setting of a type that the policy does not expect
-        raise RisingBanditsError(f"{where} is {shown(value)}, with a parameter that cannot be used ({error}).") from error
+        raise RisingBanditsError(
+            f"{where} is {shown(value)}, with a parameter that cannot be used ({error})."
+        ) from error
     if len(policies) != 1:
         raise RisingBanditsError(f"{where} must be one policy, got {shown(value)}.")
     return policies[0]

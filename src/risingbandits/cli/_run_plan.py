@@ -214,7 +214,7 @@ def plan_allocator(plan: Plan) -> Allocator:
 @contextmanager
 def _named(plan: Plan, fresh: bool = False) -> Iterator[None]:
     """Complaints name the plan, and say what helps where there is a store already."""
-    there = not fresh and "://" not in plan.store and Path(plan.store).exists()
+    there = not fresh and "://" not in plan.store and Path(plan.store).is_file()
     try:
         yield
     except RisingBanditsError as error:

@@ -230,6 +230,8 @@ def tell(
     finished: Annotated[bool, typer.Option("--finished", help="The arm cannot be pulled any further.")] = False,
 ) -> None:
     """Report the reward of a pull."""
+    if reward is None and not finished:
+        raise RisingBanditsError("reward must be given, or finished if the arm had nothing left to do.")
     with _opened(store) as (allocator, output):
         output.add(counts=allocator.tell(id, reward, cost, finished=finished))
 

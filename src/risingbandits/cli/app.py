@@ -106,5 +106,6 @@ def _warnings_as_sentences() -> Iterator[None]:
 
 
 def _fail(sentence: str) -> int:
-    print(f"risingbandits: {sentence}", file=sys.stderr)
+    if sentence:  # a group without a command has shown its help
+        print(f"risingbandits: {sentence}", file=sys.stderr)
     return 2
