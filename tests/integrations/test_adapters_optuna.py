@@ -1,4 +1,4 @@
-"""Optuna's trials and studies as arms, in memory, SQLite and journal storages."""
+"""Optuna's trials as arms, in memory, SQLite and journal storages."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from optuna.trial import TrialState
 from risingbandits import RisingBanditsError
 from risingbandits.allocation import Allocator, Pull
 from risingbandits.allocation.arms.base import Outcome
-from risingbandits.integrations.optuna import OptunaArms, StudyArm, shown_to_samplers
+from risingbandits.integrations.optuna import OptunaArms, shown_to_samplers
 
 pytestmark = pytest.mark.filterwarnings("ignore::optuna.exceptions.ExperimentalWarning")
 
@@ -139,13 +139,6 @@ def test_running_trials_are_taken_up_again(storage: Any, tmp_path: Path) -> None
     assert OptunaArms(study, train, 1).keys() == {f"trial {len(study.trials)}"}  # finished trials are no arms
 
 
-def test_trials_of_others_are_left_alone() -> None:
-    study = make_study(None)
-    other = study.ask()
-    assert list(OptunaArms(study, train, 1)) == ["trial 1"]
-    study.tell(other, 1.0)
-
-
 def test_an_objective_that_keeps_checkpoints_is_told_where_to_start() -> None:
     starts = []
 
@@ -173,23 +166,6 @@ def test_an_objective_that_ends_is_complete() -> None:
     assert [trial.state for trial in study.trials] == [TrialState.COMPLETE] * 2
     assert allocator.recommend() in arms, "finished is not failed"
     assert arms["trial 0"].pull(Pull(9, "trial 0", 4)) == Outcome(finished=True)
-
-
-def test_an_objective_that_fails_begins_again() -> None:
-    failures = iter([True, False])
-
-    def unlucky(trial: Any) -> Iterator[float]:
-        yield 0.1
-        if next(failures):
-            raise OSError("disk")
-        yield 0.2
-
-    arm = OptunaArms(make_study(None), unlucky, 1)["trial 0"]
-    assert arm.pull(Pull(1, "trial 0", 1)) == 0.1
-    with pytest.raises(OSError, match="disk"):
-        arm.pull(Pull(2, "trial 0", 2))
-    assert arm.pull(Pull(3, "trial 0", 2, attempt=2)) == 0.2
-    assert arm.frozen.intermediate_values == {1: 0.1, 2: 0.2}
 
 
 def test_more_trials_later() -> None:
@@ -290,8 +266,6 @@ def test_bad_input() -> None:
         arms.finish("trial 9")
     with pytest.raises(RisingBanditsError, match="keep must name arms that were pulled, got 'trial 1'"):
         arms.finish("trial 1")
-    with pytest.raises(RisingBanditsError, match="reward must be one of best, trial; got 'worst'"):
-        StudyArm(make_study(None), lambda trial: 1.0, reward="worst")
 
 
 class Unmodified:
@@ -350,27 +324,6 @@ def test_an_unmodified_objective_runs(storage: Any, jobs: int) -> None:
         complete = ended or name == allocator.recommend()
         assert trial.state == (TrialState.COMPLETE if complete else TrialState.PRUNED)
     assert sorted(objective.pruned) == [1, 2, 3], "report raises TrialPruned where the run is closed"
-
-
-def test_an_unmodified_objective_is_trained_again_by_a_later_process(storage: Any, tmp_path: Path) -> None:
-    def run(budget: int) -> Unmodified:
-        objective = Unmodified(50)
-        arms = OptunaArms(make_study(storage()), objective, n_trials=3)
-        with Allocator(arms, budget=60, store=tmp_path / "a.sqlite", policy="round-robin") as allocator:
-            while allocator.spent < budget:
-                pull = allocator.ask()
-                assert pull is not None
-                allocator.tell(pull, reward(arms, pull))
-        for arm in arms.values():
-            arm.close()
-        return objective
-
-    run(30)
-    later = run(60)
-    assert set(later.trained.values()) == {1}
-    assert max(later.trained) == (2, 19), "ten epochs again, and ten more"
-    values = [list(trial.intermediate_values.values()) for trial in make_study(storage()).trials]
-    assert [len(each) for each in values] == [20, 20, 20]
 
 
 def test_live_trials_are_limited() -> None:
@@ -501,44 +454,6 @@ def test_the_example_of_the_guide_recommends_the_best(budget: int, seed: int) ->
     best = allocator.recommend()
     assert last[best] == min(ended or last.values())
     assert f"trial {study.best_trial.number}" == best
-
-
-@pytest.mark.parametrize("direction", ["maximize", "minimize"])
-def test_a_study_as_an_arm(storage: Any, direction: str) -> None:
-    def objective(trial: Any) -> float:
-        return float(trial.suggest_float("x", 0.0, 1.0))
-
-    arm = StudyArm(make_study(storage(), direction), objective)
-    values = [arm.pull(Pull(n, "s", n)) for n in range(1, 9)]
-    assert arm.direction == direction
-    own: list[Any] = [trial.value for trial in arm.study.trials]
-    best = min if direction == "minimize" else max
-    assert values == [best(own[:n]) for n in range(1, 9)]
-    again = StudyArm(make_study(storage(), direction), objective, reward="trial")
-    assert again.pull(Pull(99, "s", 3)) == own[2]  # the trial of pull 3 is there already
-    assert len(again.study.trials) == 8
-
-
-def test_pruned_failed_and_dead_trials_of_a_study() -> None:
-    answers: list[Any] = [optuna.TrialPruned(), ValueError("bad"), 0.5, optuna.TrialPruned()]
-
-    def objective(trial: Any) -> float:
-        answer = answers.pop(0)
-        if isinstance(answer, Exception):
-            raise answer
-        return float(answer)
-
-    study = make_study(None)
-    arm = StudyArm(study, objective)
-    with pytest.raises(RisingBanditsError, match="study 's' has no value yet"):
-        arm.pull(Pull(1, "s", 1))
-    with pytest.raises(ValueError, match="bad"):
-        arm.pull(Pull(2, "s", 2))
-    dead = study.ask()
-    dead.set_user_attr("risingbandits", 2)  # left by a process that died in pull 2
-    assert arm.pull(Pull(3, "s", 2)) == 0.5
-    assert arm.pull(Pull(4, "s", 3)) == 0.5
-    assert [trial.state.name for trial in study.trials] == ["PRUNED", "FAIL", "FAIL", "COMPLETE", "PRUNED"]
 
 
 @pytest.mark.parametrize("direction", ["maximize", "minimize"])

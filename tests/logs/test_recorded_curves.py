@@ -15,7 +15,7 @@ def recording(metric: str = "value", direction: str | None = None, **runs: list[
     found = Recording()
     for name, points in runs.items():
         timed = [(step, value, 3600.0 * step) for step, value in points]
-        found.add_points(name, {metric: timed}, source=Path("log"), kind="", direction=direction)
+        found.add_log(name, {metric: timed}, source=Path("log"), kind="", direction=direction)
     return found
 
 
@@ -53,7 +53,7 @@ def test_a_direction_that_nothing_says_is_asked_for() -> None:
 def test_a_table_of_arms_that_has_a_column_which_counts_is_answered_with_what_to_leave_out() -> None:
     found = Recording()
     points = {arm: [(1.0, 0.5, None), (2.0, 0.6, None)] for arm in ("fast", "slow")}
-    found.add_points("curves", points, source=Path("curves.csv"), kind="")
+    found.add_log("curves", points, source=Path("curves.csv"), kind="")
     with pytest.raises(
         RisingBanditsError, match=r"'fast', 'slow'\. If each column is an arm, leave out the column that"
     ):
@@ -62,7 +62,7 @@ def test_a_table_of_arms_that_has_a_column_which_counts_is_answered_with_what_to
 
 def test_one_of_several_metrics_must_be_named() -> None:
     found = recording("eval/acc", a=UP)
-    found.add_points("b", {"loss": [(1.0, 0.5, None)], "eval/acc": [(1.0, 0.5, None)]}, source=Path("log"), kind="")
+    found.add_log("b", {"loss": [(1.0, 0.5, None)], "eval/acc": [(1.0, 0.5, None)]}, source=Path("log"), kind="")
     with pytest.raises(RisingBanditsError, match=r"metric must be given, .* 'eval/acc', 'loss'\."):
         curves_of(found)
     assert curves_of(found, "acc").metric == "eval/acc"

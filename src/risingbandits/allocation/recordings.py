@@ -25,7 +25,7 @@ def read_recordings(paths: Paths) -> Recording:
         for arm, curve in task.curves.items():
             points = [(float(pull), float(value), None) for pull, value in enumerate(curve, start=1)]
             settings = dict(task.configs.get(arm, {}))
-            found.add_points(arm, {"reward": points}, settings, source=path, kind="store", direction=task.direction)
+            found.add_log(arm, {"reward": points}, settings, source=path, kind="store", direction=task.direction)
     return found
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from risingbandits.integrations.frameworks.torch import TorchArm
     from risingbandits.integrations.frameworks.transformers import TrainerArm
     from risingbandits.integrations.frameworks.xgboost import XGBoostArm
-    from risingbandits.integrations.optuna import OptunaArms, StudyArm, TrialArm
+    from risingbandits.integrations.optuna import OptunaArms, TrialArm
     from risingbandits.integrations.ray_tune import RisingScheduler
     from risingbandits.integrations.river import RisingClassifier, RisingRegressor
     from risingbandits.integrations.sklearn import PartialFitArm, WarmStartArm
@@ -37,7 +37,6 @@ __all__ = [
     "RisingRegressor",
     "RisingScheduler",
     "RisingSelector",
-    "StudyArm",
     "TensorBoardListener",
     "TorchArm",
     "TrainerArm",
@@ -56,7 +55,7 @@ _MODULES = {
     "frameworks.lightning": ("LightningArm",),
     "frameworks.torch": ("TorchArm",),
     "frameworks.transformers": ("TrainerArm",),
-    "optuna": ("OptunaArms", "StudyArm", "TrialArm"),
+    "optuna": ("OptunaArms", "TrialArm"),
     "ray_tune": ("RisingScheduler",),
     "river": ("RisingClassifier", "RisingRegressor"),
     "sklearn": ("PartialFitArm", "WarmStartArm"),

@@ -1,4 +1,4 @@
-"""Optuna (https://optuna.org): trials that are paused and resumed instead of killed, and whole studies as arms.
+"""Optuna (https://optuna.org): trials that are paused and resumed instead of killed.
 
 Optuna chooses configs and keeps the results; the allocator decides which trial continues. Each pull reports a value to
 the study, so Optuna's dashboard shows the curves while they grow.
@@ -12,12 +12,12 @@ import math
 import queue
 import threading
 import time
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from typing import Any, cast
 
 import numpy as np
 
-from risingbandits._core.errors import RisingBanditsError, check_choice, check_positive_int, missing, shown
+from risingbandits._core.errors import RisingBanditsError, check_positive_int, missing, shown
 from risingbandits.allocation.arms.base import Outcome
 from risingbandits.allocation.pull import Pull
 from risingbandits.policies._config_process import wins
@@ -28,10 +28,9 @@ try:
     from optuna.study import StudyDirection
     from optuna.trial import FrozenTrial, TrialState
 except ImportError:
-    raise missing("Optuna", "OptunaArms and StudyArm", "optuna") from None
+    raise missing("Optuna", "OptunaArms", "optuna") from None
 
-# Attribute of trials that are arms: the name of the arm, or the number of the pull; of a study: which arms were
-# started.
+# Attribute of trials that are arms: the name of the arm; of a study: which arms were started.
 _MARK = "risingbandits"
 _MOST_ARMS = 1000  # where their number is left open
 
@@ -377,77 +376,6 @@ class OptunaArms(Mapping[str, TrialArm]):
             for each in live[: len(live) + 1 - self.live_trials]:
                 if each.pulled < math.inf:
                     each.close()
-
-
-class StudyArm:
-    """A whole study as an arm: a pull is one trial, the reward the best value that the study has found so far.
-
-    For choosing among model families, search spaces or samplers, each with a study of its own. The best value never
-    gets worse, so such arms rise by construction.
-
-    Parameters
-    ----------
-    study : optuna.Study
-        With one objective, in any storage.
-    objective : callable ``objective(trial) -> float``
-        As for `Study.optimize`. An exception makes the trial FAIL and the pull fail; `TrialPruned` is not a failure.
-    reward : {"best", "trial"}
-        The best value so far, or the trial's own.
-
-    Examples
-    --------
-    >>> import optuna
-    >>> from risingbandits.allocation import Allocator
-    >>> optuna.logging.set_verbosity(optuna.logging.WARNING)
-    >>> def arm(top):
-    ...     study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=0))
-    ...     return StudyArm(study, lambda trial: top - trial.suggest_float("x", -1, 1) ** 2 / 4)
-    >>> arms = {"forest": arm(0.7), "network": arm(0.9)}
-    >>> allocator = Allocator(arms, budget=30)
-    >>> allocator.run(progress=False)
-    >>> allocator.recommend(), sum(len(arm.study.trials) for arm in arms.values())
-    ('network', 30)
-    """
-
-    restores_itself = True
-
-    def __init__(self, study: Study, objective: Callable[[Trial], float], *, reward: str = "best") -> None:
-        self.study = study
-        self.objective = objective
-        self.reward = check_choice("reward", reward, ("best", "trial"))
-        self.direction = _direction(study)
-
-    def pull(self, pull: Pull) -> float:
-        """Run one trial, or use the one that a process ran for this pull before it died."""
-        trials = self.study.get_trials(deepcopy=False)
-        done = [trial for trial in trials if trial.state in (TrialState.COMPLETE, TrialState.PRUNED)]
-        if not any(trial.user_attrs.get(_MARK) == pull.n for trial in done):
-            for trial in trials:
-                if trial.state == TrialState.RUNNING and trial.user_attrs.get(_MARK) == pull.n:
-                    self.study.tell(trial.number, state=TrialState.FAIL)
-            self._run(pull.n)
-            done = self.study.get_trials(deepcopy=False, states=(TrialState.COMPLETE, TrialState.PRUNED))
-        return self._reward(done, pull.n)
-
-    def _run(self, n: int) -> None:
-        trial = self.study.ask()
-        trial.set_user_attr(_MARK, n)
-        try:
-            value = self.objective(trial)
-        except TrialPruned:
-            self.study.tell(trial, state=TrialState.PRUNED)
-        except BaseException:
-            self.study.tell(trial, state=TrialState.FAIL)
-            raise
-        else:
-            self.study.tell(trial, value)
-
-    def _reward(self, done: Sequence[FrozenTrial], n: int) -> float:
-        wanted = done if self.reward == "best" else [trial for trial in done if trial.user_attrs.get(_MARK) == n]
-        values = [trial.value for trial in wanted if trial.value is not None]
-        if not values:
-            raise RisingBanditsError(f"study {self.study.study_name!r} has no value yet: its trials were pruned.")
-        return min(values) if self.direction == "minimize" else max(values)
 
 
 def _direction(study: Study) -> str:

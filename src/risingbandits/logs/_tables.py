@@ -83,7 +83,7 @@ def _add_export(step: str, pairs: Mapping[str, re.Match[str]], file: CsvFile, in
         own = found.setdefault(pairs[column]["run"].strip(), {})
         own[pairs[column]["metric"].strip()] = _written(columns, roles, column, slice(None))
     for run, metrics in found.items():
-        into.add_series(run, metrics, source=file.path, kind="Weights & Biases")
+        into.add_log(run, metrics, source=file.path, kind="Weights & Biases")
 
 
 def add_long(file: CsvFile, into: Recording) -> None:
@@ -158,7 +158,7 @@ def _add_runs(
         given = {
             column.removeprefix("config/"): setting_in(cells.get(number)) for column, cells in columns.settings.items()
         }
-        into.add_series(run, written, given, source=path, kind=kind, task=tasks[number] if tasks else "")
+        into.add_log(run, written, given, source=path, kind=kind, task=tasks[number] if tasks else "")
 
 
 def _written(columns: Columns, roles: Roles, metric: str, rows: slice) -> Series:

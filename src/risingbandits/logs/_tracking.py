@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -44,16 +45,15 @@ def add_mlflow_database(path: Path, into: Recording) -> None:
         ).fetchall()
         for run, name in runs:
             points: dict[str, list[Point]] = {}
-            order = (
-                "SELECT key, step, value, is_nan, timestamp FROM metrics WHERE run_uuid = ? ORDER BY timestamp, step"
-            )
-            for key, step, value, is_nan, time in connection.execute(order, (run,)):
-                points.setdefault(key, []).append(
-                    (float(step), float("nan") if is_nan else float(value), time / 1000.0)
-                )
+            for key, step, value, is_nan, time in connection.execute(
+                "SELECT key, step, value, is_nan, timestamp FROM metrics WHERE run_uuid = ? ORDER BY timestamp, step",
+                (run,),
+            ):
+                own = points.setdefault(key, [])
+                own.append((float(step), math.nan if is_nan else float(value), time / 1000.0))
             given = connection.execute("SELECT key, value FROM params WHERE run_uuid = ?", (run,))
             settings = {key: setting_in(value) for key, value in given}
-            into.add_points(name or run, points, settings, source=path, kind="MLflow")
+            into.add_log(name or run, points, settings, source=path, kind="MLflow")
 
 
 def add_optuna_database(path: Path, into: Recording) -> None:
@@ -69,27 +69,32 @@ def add_optuna_database(path: Path, into: Recording) -> None:
             ).fetchall():
                 rows = connection.execute(
                     "SELECT step, intermediate_value, intermediate_value_type FROM trial_intermediate_values "
-                    "WHERE trial_id = ? ORDER BY step",
+                    "WHERE trial_id = ?",
                     (trial,),
                 )
-                points = [(float(step), _intermediate(value, kind), None) for step, value, kind in rows]
-                if not points:
-                    continue
+                points: list[Point] = [(float(step), _intermediate(value, kind), None) for step, value, kind in rows]
                 given = connection.execute(
                     "SELECT param_name, param_value, distribution_json FROM trial_params WHERE trial_id = ?", (trial,)
                 )
                 settings = {name: _parameter(value, text) for name, value, text in given}
                 task = "" if len(studies) == 1 else study_name
-                name = f"{task}, trial {number}" if task else f"trial {number}"
-                into.add_points(
-                    name,
-                    {"value": points},
-                    settings,
-                    source=path,
-                    kind="Optuna",
-                    direction=direction.lower(),
-                    task=task,
-                )
+                _add_trial(path, task, direction.lower(), number, settings, points, into)
+
+
+def _add_trial(
+    path: Path,
+    task: str,
+    direction: str | None,
+    number: int,
+    settings: Mapping[str, Value],
+    points: Sequence[Point],
+    into: Recording,
+) -> None:
+    """A trial of Optuna, if it has intermediate values; ``task`` is the name of its study where there are several."""
+    if points:
+        name = f"{task}, trial {number}" if task else f"trial {number}"
+        values = {"value": sorted(points, key=lambda point: point[0])}
+        into.add_log(name, values, settings, source=path, kind="Optuna", direction=direction, task=task)
 
 
 # What a line of Optuna's journal does.
@@ -124,18 +129,8 @@ def add_optuna_journal(path: Path, rows: Sequence[Mapping[str, Any]], into: Reco
         for study, number, settings, points in trials:
             name, direction = studies[study]
             task = "" if len(studies) - len(deleted) == 1 else name
-            shown = f"{task}, trial {number}" if task else f"trial {number}"
-            if points and study not in deleted:
-                ordered = sorted(points, key=lambda point: point[0])
-                into.add_points(
-                    shown,
-                    {"value": ordered},
-                    settings,
-                    source=path,
-                    kind="Optuna",
-                    direction=direction or None,
-                    task=task,
-                )
+            if study not in deleted:
+                _add_trial(path, task, direction or None, number, settings, points, into)
     except RisingBanditsError:
         raise
     except (LookupError, TypeError, ValueError, AttributeError) as error:
@@ -143,18 +138,16 @@ def add_optuna_journal(path: Path, rows: Sequence[Mapping[str, Any]], into: Reco
 
 
 def _intermediate(value: float | None, kind: str) -> float:
-    return {"INF_POS": float("inf"), "INF_NEG": float("-inf")}.get(
-        kind, float("nan") if value is None else float(value)
-    )
+    return {"INF_POS": math.inf, "INF_NEG": -math.inf}.get(kind, math.nan if value is None else float(value))
 
 
 def _parameter(value: float, distribution: str) -> Value:
     known = json.loads(distribution)
     if known.get("name") == "CategoricalDistribution":
         choice = known["attributes"]["choices"][int(value)]
-        return (
-            choice if isinstance(choice, str | None) else float(choice) if not isinstance(choice, bool) else str(choice)
-        )
+        if choice is None or isinstance(choice, str):
+            return choice
+        return str(choice) if isinstance(choice, bool) else float(choice)
     return float(value)
 
 
@@ -171,26 +164,23 @@ def add_mlflow_run(folder: Path, into: Recording) -> None:
     points: dict[str, list[Point]] = {}
     for file in sorted(path for path in (folder / "metrics").rglob("*") if path.is_file()):
         own = points.setdefault(file.relative_to(folder / "metrics").as_posix(), [])
-        for number, line in enumerate(file.read_text(encoding="utf-8", errors="replace").splitlines(), start=1):
+        for number, line in enumerate(_text(file).splitlines(), start=1):
             cells = line.split()
             try:
-                time, value, step = (
-                    float(cells[0]),
-                    float(cells[1]),
-                    float(cells[2]) if len(cells) > 2 else float(number),
-                )
-            except (ValueError, IndexError):
+                time, value, step = map(float, [*cells, str(number)][:3])  # old files have no steps
+            except ValueError:
                 raise RisingBanditsError(
                     f"{file}, line {number} must be time, value and step, got {line[:60]!r}."
                 ) from None
             own.append((step, value, time / 1000.0))
-    given = {
-        file.name: setting_in(file.read_text(encoding="utf-8", errors="replace"))
-        for file in (folder / "params").iterdir()
-    }
+    given = {file.name: setting_in(_text(file)) for file in (folder / "params").iterdir()}
     name = folder / "tags" / "mlflow.runName"
-    shown_name = name.read_text(encoding="utf-8", errors="replace").strip() if name.is_file() else ""
-    into.add_points(shown_name or folder.name, points, given, source=folder, kind="MLflow")
+    shown_name = _text(name).strip() if name.is_file() else ""
+    into.add_log(shown_name or folder.name, points, given, source=folder, kind="MLflow")
+
+
+def _text(file: Path) -> str:
+    return file.read_text(encoding="utf-8", errors="replace")
 
 
 # -- Hugging Face ------------------------------------------------------------------------------------------------------
@@ -207,4 +197,4 @@ def add_trainer_state(path: Path, name: str, content: dict[str, Any], into: Reco
             known = number_in(value) if isinstance(value, int | float) else None
             if known is not None and key not in ("step", "epoch", "total_flos"):
                 points.setdefault(key, []).append((step, known, None))
-    into.add_points(name, points, source=path, kind="Hugging Face")
+    into.add_log(name, points, source=path, kind="Hugging Face")

@@ -174,7 +174,7 @@ def _read_csv(path: Path, name: str, into: Recording) -> bool:
         return False
     for arm, values in columns.items():
         written = {"value": Series(np.arange(1.0, len(values) + 1.0), values)}
-        into.add_series(arm, written, source=path, kind="a column for each arm")
+        into.add_log(arm, written, source=path, kind="a column for each arm")
     return True
 
 
@@ -217,7 +217,7 @@ def _add_event_files(source: Path, files: list[Path], name: str, into: Recording
         for tag, written in read_event_file(path).items():
             parts.setdefault(tag, []).append(written)
     joined = {tag: own[0] if len(own) == 1 else _joined(own) for tag, own in parts.items()}
-    into.add_series(name, joined, source=source, kind="TensorBoard")
+    into.add_log(name, joined, source=source, kind="TensorBoard")
 
 
 def _joined(parts: list[Series]) -> Series:

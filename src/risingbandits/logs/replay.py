@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,7 @@ from risingbandits._core.entry_points import EntryPoint
 from risingbandits._core.errors import RisingBanditsError, check_choice, check_positive_int, check_range, shown
 from risingbandits._core.jit import bound_kernel
 from risingbandits._core.types import Floats, Ints, Rng
+from risingbandits.logs.curves import Curves
 from risingbandits.policies import Policy
 from risingbandits.policies.base import DIRECTIONS, Kernels
 from risingbandits.policies.objectives import DEFAULT, Objective
@@ -32,19 +33,6 @@ if TYPE_CHECKING:
 _FINAL_SHARE = 0.05  # of a curve, whose mean is what the arm is worth in the end
 _LEAST_SIGMA = 0.001
 _SECONDS_PER_ROUND, _SECONDS_PER_ARM = 3e-5, 3e-6  # in plain Python, about
-
-
-class LoadedCurves(Protocol):
-    """Curves with what is known about them, as `load_curves` returns them."""
-
-    @property
-    def values(self) -> Mapping[str, Floats]: ...
-    @property
-    def direction(self) -> str: ...
-    @property
-    def hours(self) -> Mapping[str, Floats]: ...
-    @property
-    def step(self) -> float: ...
 
 
 class Course(NamedTuple):
@@ -194,7 +182,7 @@ class Replay:
 
 
 def replay(
-    curves: Mapping[str, npt.ArrayLike] | LoadedCurves,
+    curves: Mapping[str, npt.ArrayLike] | Curves,
     policies: Policies | None = None,
     budget: int | None = None,
     *,
@@ -236,7 +224,8 @@ def replay(
     >>> outcome.arms[outcome.best_arm], round(outcome.best_constant, 3)
     ('slow', 0.5)
     """
-    names, scaled, direction, low, high, hours, step = _given_curves(curves, direction, reward_range)
+    played_curves, direction, low, high = _given_curves(curves, direction, reward_range)
+    names, scaled = tuple(played_curves), list(played_curves.values())
     objective = Objective.get(objective)
     budget = max(1, sum(map(len, scaled)) // 4) if budget is None else check_positive_int("budget", budget)
     orders = check_positive_int("orders", orders)
@@ -280,8 +269,8 @@ def replay(
         unit=unit,
         stage=stage,
         objective=objective.name,
-        hours=hours,
-        step=step,
+        hours=curves.hours if isinstance(curves, Curves) else {},
+        step=curves.step if isinstance(curves, Curves) else None,
         low=low,
     )
 
@@ -346,39 +335,19 @@ def _loop(kernels: Kernels, state_class: type, draws: bool) -> EntryPoint:
 # -- what it is given: curves as a dict, or as loaded from logs --------------------------------------------------------
 
 
-class _Given(NamedTuple):
-    """Curves in [0, 1], where more is better, and what they were."""
-
-    names: tuple[str, ...]
-    scaled: list[Floats]
-    direction: str
-    low: float
-    high: float
-    hours: Mapping[str, Floats]
-    step: float | None
-
-
 def _given_curves(
-    curves: Mapping[str, npt.ArrayLike] | LoadedCurves,
-    direction: str | None,
-    reward_range: tuple[float, float] | None,
-) -> _Given:
-    """Curves as played; direction and range as given, otherwise as loaded, otherwise more is better and 0 to 1."""
-    if isinstance(curves, Mapping) or not hasattr(curves, "direction"):
-        values: Mapping[str, npt.ArrayLike] = curves  # type: ignore[assignment]
-        known_direction, known_range = "maximize", (0.0, 1.0)
-        hours: Mapping[str, Floats] = {}
-        step: float | None = None
-    else:
-        values = curves.values
-        known_direction, known_range = curves.direction, range_of(curves.values)
-        hours, step = curves.hours, curves.step
+    curves: Mapping[str, npt.ArrayLike] | Curves, direction: str | None, reward_range: tuple[float, float] | None
+) -> tuple[dict[str, Floats], str, float, float]:
+    """Curves in [0, 1], where more is better, with the direction and the range that they had."""
+    values: Any = curves
+    known_direction, known_range = "maximize", (0.0, 1.0)
+    if isinstance(curves, Curves):
+        values, known_direction, known_range = curves.values, curves.direction, range_of(curves.values)
     way = check_choice("direction", known_direction if direction is None else direction, DIRECTIONS)
     low, high = check_range("reward_range", known_range if reward_range is None else reward_range)
     if not isinstance(values, Mapping) or not values:
         raise RisingBanditsError(f"curves must be a dict with at least one arm and its values, got {shown(values)}.")
-    scaled = [_scaled(name, own, way, low, high) for name, own in values.items()]
-    return _Given(tuple(str(name) for name in values), scaled, way, low, high, hours, step)
+    return {str(name): _scaled(name, own, way, low, high) for name, own in values.items()}, way, low, high
 
 
 def _scaled(name: str, values: npt.ArrayLike, direction: str, low: float, high: float) -> Floats:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -65,25 +65,10 @@ class Recording:
         names.add(name)
         self.runs.append(run)
 
-    def add_points(
+    def add_log(
         self,
         name: str,
-        points: Mapping[str, Iterable[Point]],
-        settings: Mapping[str, Value] | None = None,
-        *,
-        source: Path,
-        kind: str,
-        direction: str | None = None,
-        task: str = "",
-    ) -> None:
-        """Add a run by the points of its metrics, in the order in which they were written."""
-        written = {metric: series_of(own) for metric, own in points.items()}
-        self.add_series(name, written, settings, source=source, kind=kind, direction=direction, task=task)
-
-    def add_series(
-        self,
-        name: str,
-        written: Mapping[str, Series],
+        written: Mapping[str, Series | Sequence[Point]],
         settings: Mapping[str, Value] | None = None,
         *,
         source: Path,
@@ -94,11 +79,12 @@ class Recording:
         """Add a run by its metrics as they were written, with steps that may go back."""
         metrics, again = {}, 0
         for metric, own in written.items():
-            if not len(own.steps):
+            series = own if isinstance(own, Series) else series_of(own)
+            if not len(series.steps):
                 continue
-            if not np.isfinite(own.steps).all():
+            if not np.isfinite(series.steps).all():
                 raise RisingBanditsError(f"{source} must have finite numbers as steps, but {name} has others.")
-            one, rewritten = without_rewritten(own)
+            one, rewritten = without_rewritten(series)
             again = max(again, rewritten)
             metrics[metric] = one._replace(steps=self._shared(one.steps))
         if again:
@@ -122,14 +108,10 @@ class Recording:
         return sorted(counts, key=lambda metric: -counts[metric])
 
 
-def series_of(points: Iterable[Point]) -> Series:
+def series_of(points: Sequence[Point]) -> Series:
     """Points of (step, value, seconds) as arrays; without a clock if one of them has no seconds."""
-    listed = list(points)
-    steps = np.array([step for step, _, _ in listed], dtype=float)
-    values = np.array([value for _, value, _ in listed], dtype=float)
-    clock = [seconds for _, _, seconds in listed if seconds is not None]
-    timed = bool(clock) and len(clock) == len(listed)
-    return Series(steps, values, np.array(clock, dtype=float) if timed else None)
+    steps, values, clock = np.array(points, dtype=float).reshape(-1, 3).T  # None is NaN
+    return Series(steps, values, None if np.isnan(clock).any() else clock)
 
 
 def without_rewritten(written: Series) -> tuple[Series, int]:
