@@ -312,12 +312,3 @@ def test_where_a_pull_runs_is_said_in_short() -> None:
     assert allocation_table(game.ledger)["a"].why == "pull 1 runs on cuda:1, vm, process 1"
     assert allocation_table(game.ledger)["b"].why == "pull 1 runs on other, process 7"
     assert flights_table(game.ledger).header[-1] == "slot"
-
-
-def test_percentages_do_not_promise_too_much() -> None:
-    assert [Progress(share, None, None).percent() for share in (0.0, 0.29, 0.9999, 1.0)] == [
-        "0 %",
-        "29 %",
-        "99 %",
-        "100 %",
-    ]

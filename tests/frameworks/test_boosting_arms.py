@@ -81,12 +81,9 @@ def test_contract(kind: Any) -> None:
     ("kind", "params"),
     [
         (XGBoostArm, {"booster": "dart", "rate_drop": 0.3}),
-        (XGBoostArm, {"num_parallel_tree": 2}),
         (LightGBMArm, {"boosting": "dart"}),
         (LightGBMArm, {"data_sample_strategy": "goss", "bagging_freq": 0}),
-        (LightGBMArm, {"extra_trees": True, "max_bin": 15}),
         (CatBoostArm, {"boosting_type": "Ordered"}),
-        (CatBoostArm, {"grow_policy": "Lossguide"}),
     ],
     ids=lambda value: str(value) if isinstance(value, dict) else value.__name__,
 )

@@ -110,9 +110,3 @@ def test_bad_arguments() -> None:
         make(mode="auto")
     with pytest.raises(RisingBanditsError, match="cost must be 'seconds' or 'steps' if x is not an array"):
         KerasArm(model(), [1, 2], monitor="loss", cost="samples")
-
-
-def test_the_name_of_the_metric_says_the_direction() -> None:
-    assert make(mode=None).direction == "minimize"
-    assert make(mode="max").direction == "maximize"
-    assert make(monitor="val_acc", mode=None).direction == "maximize"

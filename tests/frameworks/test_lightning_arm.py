@@ -165,9 +165,3 @@ def test_slots_are_devices() -> None:
         {"max_epochs": 3, "accelerator": "cpu", "devices": 1},
         {"max_epochs": 4},
     ]
-
-
-def test_the_name_of_the_metric_says_the_direction() -> None:
-    assert make(mode=None).direction == "minimize"
-    assert make(mode="max").direction == "maximize"
-    assert make(monitor="val_acc", mode=None).direction == "maximize"

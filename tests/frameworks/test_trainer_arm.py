@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-import warnings
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -167,12 +166,6 @@ def test_metric_and_direction() -> None:
 def test_schedules_with_a_planned_length_are_named(arguments: Any, said: str) -> None:
     with pytest.warns(UserWarning, match=said):
         make(arguments=arguments)
-
-
-def test_other_schedules_are_not() -> None:
-    with warnings.catch_warnings():
-        warnings.filterwarnings("error", message=".*planned length")
-        make(arguments={"lr_scheduler_type": "constant_with_warmup", "warmup_steps": 5})
 
 
 def test_failures() -> None:

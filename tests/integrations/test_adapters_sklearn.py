@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import pickle
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -32,9 +31,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from risingbandits import RisingBanditsError
 from risingbandits.allocation import Allocator, Pull
-from risingbandits.integrations._batches import BatchOrder, RunningVariance, batch_score
-from risingbandits.integrations.sklearn import PartialFitArm, WarmStartArm, seeded
-from risingbandits.integrations.sklearn_selector import RisingSelector
+from risingbandits.integrations.sklearn import BatchOrder, PartialFitArm, WarmStartArm, batch_score, seeded
+from risingbandits.integrations.sklearn_selector import RisingSelector, RunningVariance
 from risingbandits.testing import check_arm
 
 X, Y = load_digits(return_X_y=True)
@@ -92,23 +90,6 @@ def test_validation_scores_are_those_of_the_plain_loop() -> None:
     assert PartialFitArm(SGDClassifier(), X, Y, X, Y, batch=50, cost="rows").pull(pull(1)).cost == 50
 
 
-def test_learners_by_heart_win_on_known_rows_alone() -> None:
-    """Labels that are half wrong: a large network learns them by heart, which shows only on rows that it has seen."""
-    rng = np.random.default_rng(0)
-    noisy = np.where(rng.random(len(Y)) < 0.5, rng.integers(10, size=len(Y)), Y)
-    large = MLPClassifier(256, learning_rate_init=0.01, random_state=0)
-
-    def level(*valid: Any) -> float:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return float(
-                np.mean(rewards(PartialFitArm(large, X[:300], noisy[:300], *valid, batch=30), range(1, 201))[-10:])
-            )
-
-    assert level() > 0.7
-    assert level(X[300:], noisy[300:]) < 0.55  # who knows the digits is right in 55 %
-
-
 ARMS: dict[str, Callable[[], Any]] = {
     "partial": lambda: PartialFitArm(Perceptron(), X, Y, batch=50, seed=1),
     "valid": lambda: PartialFitArm(SGDClassifier(), X[:500], Y[:500], X[500:], Y[500:], batch=50),
@@ -149,13 +130,6 @@ def test_a_model_is_no_arm_but_is_told_what_makes_one() -> None:
         Allocator({"a": Perceptron()}, 3).run(progress=False)
     with pytest.raises(RisingBanditsError, match=r'got Perceptron\(\): objects go into a mapping, {"name": arm}\.'):
         Allocator([Perceptron()], 3)
-
-
-def test_what_grows_is_a_parameter_that_the_learner_has() -> None:
-    data = X[:100], Y[:100], X[100:], Y[100:]
-    assert WarmStartArm(RandomForestClassifier(), *data).parameter == "n_estimators"
-    assert WarmStartArm(MLPClassifier(), *data).parameter == "max_iter"
-    assert WarmStartArm(make_pipeline(StandardScaler(), MLPClassifier()), *data).parameter == "max_iter"
 
 
 def test_the_store_has_what_differs_from_the_defaults() -> None:
@@ -280,19 +254,6 @@ def classifiers() -> list[tuple[str, Any]]:
 )  # type: ignore[untyped-decorator]
 def test_scikit_learn_check(estimator: Any, check: Any) -> None:
     check(estimator)
-
-
-def test_fit_is_the_plain_loop() -> None:
-    selector = RisingSelector([("bayes", MultinomialNB()), ("sgd", SGDClassifier())], budget=60, random_state=4)
-    selector.fit(X, Y)
-    assert sum(selector.batches_.values()) == 60
-    assert [len(scores) + 1 for scores in selector.scores_.values()] == list(selector.batches_.values())
-    assert (
-        selector.best_estimator_ is dict(zip(selector.batches_, selector.learners_, strict=True))[selector.best_name_]
-    )
-    assert selector.score(X, Y) == pytest.approx(selector.best_estimator_.score(X, Y))
-    again = clone(selector).fit(X, Y)
-    assert again.scores_ == selector.scores_
 
 
 def test_pieces_of_a_stream() -> None:

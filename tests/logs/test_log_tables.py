@@ -122,11 +122,6 @@ def test_parquet_and_the_long_form(tmp_path: Path) -> None:
     assert [(run.name, run.task) for run in two.runs] == [("may, a", "may"), ("june, a", "june")]
 
 
-def test_columns_of_arms_are_read_as_ever(tmp_path: Path) -> None:
-    found = read_runs(put(tmp_path / "mine.csv", "small,large\n0.1,0.2\n0.3,\n"))
-    assert values(found, "value") == {"small": [0.1, 0.3], "large": [0.2]}
-
-
 def test_names_that_are_there_twice_get_a_number(tmp_path: Path) -> None:
     text = "epoch,acc\n0,0.1\n1,0.2\n"
     found = read_runs([put(tmp_path / "x" / "net.csv", text), put(tmp_path / "y" / "net.csv", text)])

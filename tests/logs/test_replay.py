@@ -13,11 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from risingbandits import RisingBandit, RisingBanditsError, get_policy, simulate
+from risingbandits import RisingBanditsError, get_policy
 from risingbandits.cli import run
 from risingbandits.logs.replay import Replay, noise_of_curves, replay
 from risingbandits.policies import Policy
-from risingbandits.problems import NoNoise
 from risingbandits.reports._tables import outcome_table, replay_csv, spending_table
 
 CURVES = {
@@ -45,7 +44,7 @@ def by_hand(curves: list[list[float]], policy: Policy, budget: int, seed: object
 @given(
     lengths=st.lists(st.integers(1, 12), min_size=1, max_size=5),
     budget=st.integers(1, 40),
-    name=st.sampled_from(["round-robin", "ucb1", "red-ucb(sigma)", "r-sr", "epsilon-greedy"]),
+    name=st.sampled_from(["round-robin", "ucb1", "red-ucb(sigma)", "r-sr", "hyperband", "epsilon-greedy"]),
     seed=st.integers(0, 1000),
 )
 def test_it_is_what_one_would_do_by_hand(lengths: list[int], budget: int, name: str, seed: int) -> None:
@@ -63,41 +62,6 @@ def test_it_is_what_one_would_do_by_hand(lengths: list[int], budget: int, name: 
     best = max(sum(curve[:budget]) / len(curve[:budget]) for curve in curves.values())
     assert outcome.best_constant == pytest.approx(best, rel=1e-12)
     assert outcome.final.tolist() == [curve[-1] for curve in curves.values()]
-
-
-def test_it_is_what_simulate_does_without_noise() -> None:
-    rng = np.random.default_rng(1)
-    curves = {f"a{i}": np.sort(rng.random(50)).tolist() for i in range(4)}
-    chosen = {"red-ucb": get_policy("red-ucb", sigma=0.1), "round-robin": get_policy("round-robin")}
-    outcome = replay(curves, chosen, 50)
-    problem = RisingBandit.from_array(list(curves.values()), noise=NoNoise(), horizon=50)
-    result = simulate(chosen, problem, horizon=50)
-    for label in chosen:
-        assert outcome.pulls[label][0].tolist() == result.pulls[label][0].tolist()
-        assert 50 * outcome.regret(label)[0] == pytest.approx(result.final_regret[label][0])
-
-
-def test_arms_that_end_are_those_of_simulate() -> None:
-    rng = np.random.default_rng(2)
-    curves = {f"a{i}": np.sort(rng.random(15 + 5 * i)).tolist() for i in range(4)}
-    chosen = {"red-ucb": get_policy("red-ucb", sigma=0.1), "halving": get_policy("successive-halving")}
-    outcome = replay(curves, chosen, 60)
-    problem = RisingBandit.from_array(list(curves.values()), noise=NoNoise(), horizon=60)
-    result = simulate(chosen, problem, horizon=60, after_end="stop")
-    for label in chosen:
-        assert outcome.pulls[label][0].tolist() == result.pulls[label][0].tolist()
-        assert outcome.recommended[label][0] == result.recommended[label][0]
-
-
-def test_arms_that_end_are_pulled_no_more() -> None:
-    chosen = ["commit-ucb", "r-sr", "successive-halving", "hyperband", "asha", "round-robin"]
-    outcome = replay(CURVES, chosen, budget=100, orders=2)
-    for label in outcome.pulls:
-        assert outcome.pulls[label].tolist() == [[8, 2, 10]] * 2  # everything there is
-    outcome = replay(CURVES, chosen, budget=15, orders=2)
-    for label in outcome.pulls:
-        assert (outcome.pulls[label].sum(axis=1) == 15).all()
-        assert (outcome.pulls[label] <= [8, 2, 10]).all()
 
 
 @pytest.mark.parametrize("name", ["hyperband", "epsilon-greedy"])

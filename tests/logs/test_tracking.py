@@ -108,26 +108,6 @@ def test_the_database_of_mlflow(tmp_path: Path) -> None:
     assert math.isnan(first.metrics["acc"].values[2])
 
 
-@pytest.mark.filterwarnings("default")  # MLflow and SQLAlchemy warn of each other
-@pytest.mark.parametrize("place", ["folder", "database"])
-def test_what_mlflow_itself_writes(tmp_path: Path, place: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    mlflow = pytest.importorskip("mlflow", reason="MLflow is not installed")
-    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
-    path = tmp_path / ("mlruns" if place == "folder" else "mlflow.db")
-    client = mlflow.MlflowClient(path.as_uri() if place == "folder" else f"sqlite:///{path}")
-    experiment = client.create_experiment("nets")
-    for rate in (0.1, 0.2):
-        run = client.create_run(experiment, run_name=f"rate {rate}").info.run_id
-        client.log_param(run, "lr", rate)
-        for step in range(4):
-            client.log_metric(run, "acc", rate * step, step=step)
-        client.set_terminated(run)
-    found = {run.name: run for run in read_runs(path).runs}
-    assert sorted(found) == ["rate 0.1", "rate 0.2"]
-    assert found["rate 0.2"].metrics["acc"].values.tolist() == [0.2 * step for step in range(4)]
-    assert found["rate 0.2"].settings == {"lr": 0.2}
-
-
 def test_a_database_of_something_else(tmp_path: Path) -> None:
     path = tmp_path / "other.db"
     with closing(sqlite3.connect(path)) as connection:

@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from risingbandits._core.errors import check_finite, missing
+from risingbandits._core.errors import missing
 from risingbandits._core.tables import TextTable
 from risingbandits.integrations._policy_run import PolicyRun
 from risingbandits.policies import Policy
@@ -39,18 +39,16 @@ class _Rising:
         models: Sequence[Any],
         policy: str | Policy | None = None,
         metric: Any = None,
-        scale: float | None = None,
         horizon: int | None = None,
         seed: int | None = None,
     ) -> None:
         metric = self.default_metric() if metric is None else metric
         super().__init__(list(models), metric)  # type: ignore[call-arg]
         self.policy = policy
-        self.scale = scale
         self.horizon = horizon
         self.seed = seed
         self._run: PolicyRun | None = None
-        self._score = SampleScore(metric, scale)
+        self._score = SampleScore(metric)
         self._watch = Watch(len(self.models))
         self._labels: dict[Any, None] = {}  # of a classifier, those seen so far, in the order of appearance
 
@@ -143,8 +141,6 @@ class RisingClassifier(_Rising, ModelSelectionClassifier):
         noise of the rewards.
     metric : river metric, optional
         Scores single predictions, see `SampleScore`; None is Accuracy.
-    scale : float, optional
-        For metrics that are losses: the loss that counts as 1/2; None is 1.
     horizon : int, optional
         The length of the stream, if it is known. Some policies need it.
     seed : int, optional
@@ -204,8 +200,6 @@ class RisingRegressor(_Rising, ModelSelectionRegressor):
         At least two.
     metric : river metric, optional
         Scores single predictions; None is MAE.
-    scale : float, optional
-        The loss that counts as 1/2; None learns it from the targets.
     policy, horizon, seed
         As for `RisingClassifier`.
 
@@ -309,30 +303,23 @@ class SampleScore:
     """A number in [0, 1] for each prediction; higher is better, whatever the direction of the metric.
 
     River's metrics are running values; a bandit needs the worth of one pull. So every prediction is scored by a fresh
-    metric. If high values are good, the value itself counts, clipped to [0, 1]. A loss l counts as 1 / (1 + l / scale):
-    1 for a perfect prediction, 1/2 for a loss of ``scale``, never below 0 however far off.
-
-    Parameters
-    ----------
-    metric : river metric
-        A metric that means something for a single prediction, such as Accuracy, LogLoss, MAE or MSE.
-    scale : float, optional
-        The loss that counts as 1/2. None: for regression, the average loss so far of predicting the mean of the targets
-        so far, so that units do not matter; for classification 1.
+    metric, which must mean something for a single prediction. If high values are good, the value itself counts, clipped
+    to [0, 1]. A loss l counts as 1 / (1 + l / scale): 1 for a perfect prediction, never below 0 however far off. The
+    scale is 1 for classification; for regression it is the average loss so far of predicting the mean of the targets so
+    far, so that units do not matter.
 
     Examples
     --------
     >>> SampleScore(metrics.Accuracy())("cat", "cat")
     1.0
-    >>> SampleScore(metrics.MAE(), scale=2.0)(10.0, 12.0)
+    >>> SampleScore(metrics.MAE())(10.0, 12.0)  # there is no scale yet: neither good nor bad
     0.5
     """
 
-    def __init__(self, metric: Any, scale: float | None = None) -> None:
+    def __init__(self, metric: Any) -> None:
         self.metric = metric
-        self.scale = None if scale is None else check_finite("scale", scale, above=0.0)
         self._is_loss = not metric.bigger_is_better
-        self._learns_scale = scale is None and self._is_loss and isinstance(metric, metrics.base.RegressionMetric)
+        self._learns_scale = self._is_loss and isinstance(metric, metrics.base.RegressionMetric)
         self._target: Any = stats.Mean()
         self._usual_loss: Any = stats.Mean()
 
@@ -354,7 +341,7 @@ class SampleScore:
             return min(max(value, 0.0), 1.0)
         if value <= 0.0:
             return 1.0
-        scale = self._usual_loss.get() if self._learns_scale else self.scale or 1.0
+        scale = self._usual_loss.get() if self._learns_scale else 1.0
         return 0.5 if scale <= 0.0 else 1.0 / (1.0 + value / scale)  # no scale yet: neither good nor bad
 
     def _learn_scale(self, y: float) -> None:

@@ -8,6 +8,7 @@ of X, before the first.
 
 from __future__ import annotations
 
+import math
 import time
 import warnings
 from abc import ABC, abstractmethod
@@ -18,9 +19,9 @@ import numpy as np
 
 from risingbandits._core.errors import RisingBanditsError, check_choice, check_positive_int, missing, shown
 from risingbandits._core.files import whole
+from risingbandits._core.types import Ints
 from risingbandits.allocation.arms.base import Outcome
 from risingbandits.allocation.pull import Pull
-from risingbandits.integrations._batches import BatchOrder, RunningVariance, score_of
 
 try:
     import joblib  # type: ignore[import-untyped]
@@ -47,6 +48,7 @@ class _SklearnArm(ABC):
     restores_itself = True  # what was lost is learnt again
     X: Any
     y: Any
+    _variance: float | None = None  # of what a regressor is to predict
 
     def __init__(self, estimator: Any, score: Any, cost: str | None, seed: int) -> None:
         self.estimator = estimator
@@ -90,6 +92,13 @@ class _SklearnArm(ABC):
     @abstractmethod
     def _learn(self, piece: int) -> None:
         """Train ``learner`` on piece number ``piece``, counted from 0."""
+
+    def _learnt_and_scored(self, pull: Pull, data: tuple[Any, Any], rows: int) -> Outcome:
+        """Learn the piece of a pull, of so many ``rows``, and score it on validation data."""
+        self._bring_to(pull.n - 1)  # what was lost is learnt again at no cost
+        started = time.perf_counter()
+        self._bring_to(pull.n)
+        return self._outcome(score_of(self.learner, *data, self.score, self._variance), rows, started)
 
     def _bring_to(self, pieces: int) -> None:
         """Bring the learner to exactly ``pieces`` pieces of training."""
@@ -193,24 +202,18 @@ class PartialFitArm(_SklearnArm):
             raise RisingBanditsError("X_valid and y_valid must be given both or not at all, got one of them.")
         self.valid = None if X_valid is None else _data(X_valid, y_valid)
         self.batch = check_positive_int("batch", batch)
-        self._variance: float | None = None
         self._labels: dict[str, Any] = {}
         if is_classifier(estimator):
             self._labels = {"classes": np.unique(self.y) if classes is None else np.asarray(classes)}
         else:
-            self._variance = _variance(self.y if self.valid is None else self.valid[1])
+            self._variance = float(np.var(self.y if self.valid is None else self.valid[1]))
         self._order = BatchOrder(len(self.y), self.batch, check_positive_int("seed", seed, minimum=0))
         super().__init__(estimator, None if score == "prequential" else score, cost, seed)
 
     def pull(self, pull: Pull) -> Outcome:
         """Learn the next batch, and be scored: on the validation data, or on the batch before it is learnt."""
         if self.valid is not None:
-            self._bring_to(pull.n - 1)  # what was lost is learnt again at no cost
-            started = time.perf_counter()
-            self._bring_to(pull.n)
-            return self._outcome(
-                score_of(self.learner, *self.valid, self.score, self._variance), self._order.batch, started
-            )
+            return self._learnt_and_scored(pull, self.valid, self._order.batch)
         if (pull.n + 1) * self._order.batch > len(self.y):
             warnings.warn(_SEEN, stacklevel=2)
         first = pull.n == 1
@@ -288,20 +291,17 @@ class WarmStartArm(_SklearnArm):
             if needed not in has:
                 raise RisingBanditsError(f"estimator must have the parameter {needed!r}, got {shown(learns)}.")
         self.X, self.y = _data(X, y)
-        self.X_valid, self.y_valid = _data(X_valid, y_valid)
+        self.valid = _data(X_valid, y_valid)
         self.parameter, self.step = parameter, check_positive_int("step", step)
         grows = parameter == "n_estimators" or type(learns).__name__.startswith("HistGradientBoosting")
         self.total = grows if total is None else total
-        self._variance = None if is_classifier(estimator) else _variance(self.y_valid)
+        if not is_classifier(estimator):
+            self._variance = float(np.var(self.valid[1]))
         super().__init__(estimator, score, cost, seed)
 
     def pull(self, pull: Pull) -> Outcome:
         """Train one step further and score."""
-        self._bring_to(pull.n - 1)  # what was lost is learnt again at no cost
-        started = time.perf_counter()
-        self._bring_to(pull.n)
-        reward = score_of(self.learner, self.X_valid, self.y_valid, self.score, self._variance)
-        return self._outcome(reward, self.step * len(self.y), started)
+        return self._learnt_and_scored(pull, self.valid, self.step * len(self.y))
 
     def _learn(self, piece: int) -> None:
         amount = self.step * (piece + 1) if self.total else self.step
@@ -378,7 +378,59 @@ def _data(X: Any, y: Any) -> tuple[Any, Any]:
     return X, y
 
 
-def _variance(y: Any) -> float:
-    variance = RunningVariance()
-    variance.add(np.asarray(y, dtype=float))
-    return variance.value
+class BatchOrder:
+    """Rows of batch 0, 1, 2, ...: passes over the data, each in its own order, which depends only on the seed.
+
+    Batches continue across the end of a pass, so that all have the same size and no row is left out.
+
+    >>> order = BatchOrder(n_rows=5, batch=2, seed=0)
+    >>> sorted(np.concatenate([order.rows(number) for number in range(5)]).tolist())
+    [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]
+    """
+
+    def __init__(self, n_rows: int, batch: int, seed: int) -> None:
+        self.n_rows, self.batch, self.seed = n_rows, min(batch, n_rows), seed
+        self._passes: dict[int, Ints] = {}
+
+    def rows(self, number: int) -> Ints:
+        """The rows of one batch."""
+        first, last = number * self.batch, (number + 1) * self.batch
+        parts = []
+        for number_of_pass in range(first // self.n_rows, (last - 1) // self.n_rows + 1):
+            start = number_of_pass * self.n_rows
+            parts.append(self._order(number_of_pass)[max(first - start, 0) : last - start])
+        return np.concatenate(parts)
+
+    def _order(self, number_of_pass: int) -> Ints:
+        if number_of_pass not in self._passes:
+            while len(self._passes) > 1:  # neighbouring passes are enough
+                self._passes.pop(next(iter(self._passes)))
+            rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(number_of_pass,)))
+            self._passes[number_of_pass] = rng.permutation(self.n_rows)
+        return self._passes[number_of_pass]
+
+
+def batch_score(y: Any, y_pred: Any, variance: float | None) -> float:
+    """The share of correct labels if ``variance`` is None, otherwise 1 / (1 + mean squared error / variance).
+
+    So predicting the mean of the targets scores 1/2, and no score is below 0.
+
+    >>> batch_score(np.array([1, 1]), np.array([1, 0]), None), batch_score(np.array([1.0]), np.array([3.0]), 4.0)
+    (0.5, 0.5)
+    """
+    if variance is None:
+        return float(np.mean(y == y_pred))
+    with np.errstate(over="ignore", invalid="ignore"):  # a learner that has blown up gets 0
+        error = float(np.mean((np.asarray(y, dtype=float) - np.asarray(y_pred, dtype=float)) ** 2))
+    if math.isnan(error):
+        return 0.0
+    if error == 0.0:
+        return 1.0
+    return 1.0 / (1.0 + error / variance) if variance > 0.0 else 0.0
+
+
+def score_of(estimator: Any, X: Any, y: Any, score: Any, variance: float | None) -> float:
+    """A learner's score on a batch: by ``score(estimator, X, y)``, as scikit-learn's scorers, or by `batch_score`."""
+    if score is not None:
+        return float(score(estimator, X, y))
+    return batch_score(y, estimator.predict(X), variance)

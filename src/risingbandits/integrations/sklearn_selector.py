@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from risingbandits._core.errors import RisingBanditsError, check_finite, check_positive_int, missing, shown
-from risingbandits.integrations._batches import BatchOrder, RunningVariance, batch_score
+from risingbandits._core.types import Floats
 from risingbandits.integrations._policy_run import PolicyRun
 from risingbandits.policies.objectives import DEFAULT, Objective
 
@@ -22,10 +22,35 @@ try:
 except ImportError:
     raise missing("scikit-learn", "RisingSelector", "sklearn") from None
 
-from risingbandits.integrations.sklearn import seeded
+from risingbandits.integrations.sklearn import BatchOrder, score_of, seeded
 
 _PASSES = 10  # over the data, all candidates together, where no budget is given
 _LEAST_BATCHES = 2  # for each candidate: the first has no score
+
+
+class RunningVariance:
+    """Mean squared distance from the mean of all numbers so far (Welford's method, batch by batch).
+
+    >>> variance = RunningVariance()
+    >>> variance.add(np.array([1.0, 2.0])); variance.add(np.array([6.0]))
+    >>> round(variance.value, 6)
+    4.666667
+    """
+
+    def __init__(self) -> None:
+        self.n, self.mean, self.squares = 0, 0.0, 0.0
+
+    def add(self, values: Floats) -> None:
+        """Take in a batch."""
+        n, mean = len(values), float(np.mean(values))
+        gap = mean - self.mean
+        self.squares += float(np.sum((values - mean) ** 2)) + gap * gap * self.n * n / (self.n + n)
+        self.mean += gap * n / (self.n + n)
+        self.n += n
+
+    @property
+    def value(self) -> float:
+        return self.squares / self.n if self.n else 0.0
 
 
 def _best_has(method: str) -> Any:
@@ -250,9 +275,8 @@ class RisingSelector(MetaEstimatorMixin, _BaseComposition):  # type: ignore[misc
         arm = untrained[0] if untrained else self._run.arm
         learner = self.learners_[arm]
         if not untrained:
-            rows, truth = (X, y) if self._valid is None else self._valid
             variance = None if self._variance is None else self._variance.value
-            score = batch_score(truth, learner.predict(rows), variance)
+            score = score_of(learner, *((X, y) if self._valid is None else self._valid), None, variance)
             self.scores_[names[arm]].append(score)
         learner.partial_fit(X, y, **({"classes": self.classes_} if is_classifier(self) else {}))
         self.batches_[names[arm]] += 1

@@ -1,4 +1,4 @@
-"""What a replay means, in words: which policy to use, what it keeps and saves, how certain that is, and from when on.
+"""What a replay means, in words: which policy to use, what it recommends and saves, how certain, and from when on.
 
 Costs are compared with training every arm to the end, as most recorded runs were. A policy that looks for
 the best arm leaves it half trained, so the pulls that finish it count as well.
@@ -32,23 +32,17 @@ _MOST_ROUNDS = 5_000  # replayed pull by pull, to see when the decision was clea
 
 @dataclass(frozen=True)
 class Cost:
-    """Pulls, and what they took, if that was recorded."""
+    """Pulls, and the hours that they took, if that was recorded."""
 
     pulls: float
-    steps: float | None = None
     hours: float | None = None
 
     def __str__(self) -> str:
-        steps = "" if self.steps is None else f"{self.steps:,.0f} steps"
-        hours = "" if self.hours is None else f"{self.hours:,.3g} hours"
-        known = ", ".join(text for text in (steps, hours) if text)
-        return f"{self.pulls:,.0f} pulls" + (f" ({known})" if known else "")
+        return f"{self.pulls:,.0f} pulls" + ("" if self.hours is None else f" ({self.hours:,.3g} hours)")
 
     def __sub__(self, other: Cost) -> Cost:
-        def less(mine: float | None, theirs: float | None) -> float | None:
-            return None if mine is None or theirs is None else mine - theirs
-
-        return Cost(self.pulls - other.pulls, less(self.steps, other.steps), less(self.hours, other.hours))
+        hours = None if self.hours is None or other.hours is None else self.hours - other.hours
+        return Cost(self.pulls - other.pulls, hours)
 
 
 @dataclass(frozen=True)
@@ -60,14 +54,14 @@ class Advice:
     policy : str or None
         The label of the policy to use; None if the curves cannot tell.
     arm : str or None
-        The arm that it keeps in most orders.
+        The arm that it recommends in most orders.
     short, uncertainty : float
         How far it falls short of the best arm, as the mean over the orders, and half the width of its 95 % interval;
         NaN with too few orders.
     equals : tuple of str
         Other policies that cannot be told apart from it.
     cost, whole_cost : Cost
-        Of the policy, with training the arm that it keeps to the end; and of training every arm to the end.
+        Of the policy, with training the arm that it recommends to the end; and of training every arm to the end.
     decided : float
         Pulls after which the decision could have been made, the median of the orders; infinite if never.
     sentences : tuple of str
@@ -94,29 +88,30 @@ def advise(outcome: Replay, objective: str | Objective | None = None) -> Advice:
     >>> from risingbandits.logs.replay import replay
     >>> curves = {f"net {k}": [0.1 * k * (1 - 0.9**n) for n in range(1, 41)] for k in range(1, 9)}
     >>> print(advise(replay(curves, ["successive-halving", "constant"], 80, orders=10)))
-    Use successive-halving: in each of 10 orders of the arms it keeps the best one, net 8 with 0.7875.
-    Training every arm to the end takes 320 pulls; the policy takes 80, and 15 more train the arm that it keeps to the
-    end, 30 % of that in all: it saves 225 pulls.
+    Use successive-halving: in each of 10 orders of the arms it recommends the best one, net 8 with 0.7875.
+    Training every arm to the end takes 320 pulls; the policy takes 80, and 15 more train the arm that it recommends to
+    the end, 30 % of that in all: it saves 225 pulls.
     The decision could have been made after 32 pulls (the median of 10 orders, which range from 2 to 42): from then on
-    the arm that it would keep is as good as the best one, to within 1 % of the range of the values.
+    the arm that it would recommend is as good as the best one, to within 1 % of the range of the values.
     This is about these curves alone: other tasks may differ by more than the orders do.
     """
     wanted = Objective.get(outcome.objective if objective is None else objective)
-    bill = _Bill(outcome)
-    whole = bill.of(outcome.lengths)
+    whole = _cost(outcome, outcome.lengths)
     if reason := _too_little(outcome, wanted):
         nothing = f"Cannot say which policy to use: {reason}"
         return Advice(None, None, np.nan, np.nan, (), None, whole, np.nan, (nothing,))
     figures = {label: wanted.replay_regret(outcome, label) for label in outcome.reward}
     policy, equals = _chosen(figures, wanted.random_regret(outcome))
     short = figures[policy]
-    cost, finishing = bill.of_policy(policy, wanted)
+    spent = outcome.pulls[policy]
+    pulls = spent if wanted.sums_rewards else _with_the_rest(outcome, policy)
+    cost = _cost(outcome, pulls)
     # Nothing is saved by recommending an arm that is not as good.
     misses = not (wanted.sums_rewards or (short <= NEAR * outcome.unit).any())
     said = [
-        _what_to_use(outcome, policy, figures, wanted),
+        _what_to_use(outcome, policy, short, wanted),
         *([f"As far as {_orders(outcome)} tell, {_listed(equals)} as well."] if equals else []),
-        *([] if misses else [_saving(outcome, policy, cost, finishing, whole)]),
+        *([] if misses else [_saving(spent, pulls, cost, whole)]),
     ]
     if outcome.orders < _LEAST_ORDERS:
         said.append(
@@ -193,37 +188,31 @@ def _chosen(figures: Mapping[str, Floats], random: float) -> tuple[str, list[str
     return policy, [label for label in equals if label != policy]
 
 
-def _what_to_use(outcome: Replay, policy: str, figures: Mapping[str, Floats], objective: Objective) -> str:
-    orders, short = f"{_orders(outcome)} of the arms", figures[policy]
+def _what_to_use(outcome: Replay, policy: str, short: Floats, objective: Objective) -> str:
+    orders = f"{_orders(outcome)} of the arms"
     if objective.sums_rewards:
         way = "more" if short.mean() < 0 else "less"
         return (
-            f"Use {policy}: over {orders} it gets {outcome.reward[policy].mean():.4g} per pull while it learns, "
+            f"Use {policy}: over {orders} its mean reward per pull is {outcome.reward[policy].mean():.4g}, "
             f"{_about(abs(float(short.mean())), short)} {way} than the best single arm, which has "
             f"{outcome.best_constant:.4g}."
         )
     best = f"{outcome.arms[outcome.best_arm]} with {outcome.final[outcome.best_arm]:.4g}"
     if not short.any():
         where = "with the arms as listed" if outcome.orders == 1 else f"in each of {orders}"
-        return f"Use {policy}: {where} it keeps the best one, {best}."
+        return f"Use {policy}: {where} it recommends the best one, {best}."
     kept = float(outcome.final[outcome.recommended[policy]].mean())
     keeps = (
-        f"over {orders} it keeps an arm that is worth {kept:.4g} in the end, "
+        f"over {orders} it recommends an arm that is worth {kept:.4g} in the end, "
         f"{_about(float(short.mean()), short)} short of the best one, {best}"
     )
-    near = {label: int((values <= NEAR * outcome.unit).sum()) for label, values in figures.items()}
-    if not any(near.values()):
-        nobody = "The policy does not find" if len(figures) == 1 else f"None of the {len(figures)} policies finds"
-        return (
-            f"{nobody} an arm as good as the best one with {counted(outcome.budget)}, in any order. {policy} comes "
-            f"closest: {keeps}. A larger budget may help."
-        )
-    if not near[policy]:  # others found one by luck
+    near = int((short <= NEAR * outcome.unit).sum())
+    if not near:
         return (
             f"{policy} comes closest, but with {counted(outcome.budget)} it finds an arm as good as the best one in no "
             f"order: {keeps}. A larger budget may help."
         )
-    where = f"{near[policy]} of {_orders(outcome)}"
+    where = f"{near} of {_orders(outcome)}"
     return f"Use {policy}: {keeps}; in {where} it is as good, to within 1 % of the range of the values."
 
 
@@ -243,17 +232,17 @@ def _listed(labels: list[str]) -> str:
     return f"{', '.join(labels[:-1])} and {labels[-1]} do"
 
 
-def _saving(outcome: Replay, policy: str, cost: Cost, finishing: float, whole: Cost) -> str:
-    spent = float(outcome.pulls[policy].sum(axis=1).mean())
-    more = f", and {finishing:,.0f} more train the arm that it keeps to the end," if finishing else ","
+def _saving(spent: Ints, pulls: Ints, cost: Cost, whole: Cost) -> str:
+    finishing = float((pulls - spent).sum(axis=1).mean())
+    more = f", and {finishing:,.0f} more train the arm that it recommends to the end," if finishing else ","
     return (
-        f"Training every arm to the end takes {whole}; the policy takes {spent:,.0f}{more} "
+        f"Training every arm to the end takes {whole}; the policy takes {spent.sum(axis=1).mean():,.0f}{more} "
         f"{100 * cost.pulls / whole.pulls:.0f} % of that{' in all' if finishing else ''}: it saves {whole - cost}."
     )
 
 
 def _when(outcome: Replay, policy: str) -> tuple[float, str]:
-    """The pull from which on the arm that would be kept is close to the best one, as the median of the orders."""
+    """The pull from which on the recommended arm is close to the best one, as the median of the orders."""
     again = max(1, min(outcome.orders, _MOST_ROUNDS // outcome.budget))
     short = np.abs(outcome.final - outcome.final[outcome.best_arm])
     good = short <= NEAR * outcome.unit * (1.0 + 1e-9)
@@ -262,7 +251,7 @@ def _when(outcome: Replay, policy: str) -> tuple[float, str]:
     if 2 * never >= again:
         where = "this order" if again == 1 else f"{never} of {again} orders"
         return np.inf, (
-            f"Cannot say when the decision could have been made: in {where} the arm that it keeps is worse than "
+            f"Cannot say when the decision could have been made: in {where} the arm that it recommends is worse than "
             "the best one, by more than 1 % of the range of the values."
         )
     middle = float(np.median(found))
@@ -271,8 +260,8 @@ def _when(outcome: Replay, policy: str) -> tuple[float, str]:
     also = f"; in {never} of {again} orders never" if never else ""
     return middle, (
         f"The decision could have been made after {counted(round(middle))}"
-        f"{spread if known.min() < known.max() else ''}: from then on the arm that it would keep is as good as the "
-        f"best one, to within 1 % of the range of the values{also}."
+        f"{spread if known.min() < known.max() else ''}: from then on the arm that it would recommend is as good as "
+        f"the best one, to within 1 % of the range of the values{also}."
     )
 
 
@@ -288,33 +277,23 @@ def _first_of_the_last_good(good: npt.NDArray[np.bool_]) -> float:
     return float(bad[-1] + 2) if bad[-1] + 1 < len(good) else np.inf
 
 
-class _Bill:
-    """What pulls of each arm cost."""
-
-    def __init__(self, outcome: Replay) -> None:
-        self.outcome, step = outcome, outcome.step
-        self.step = None if step is None or not np.isfinite(step) or step == 1.0 else step
-        self.hours = [outcome.hours[arm] for arm in outcome.arms] if outcome.hours else None
-
-    def of(self, pulls: Ints) -> Cost:
-        """Of the given pulls of each arm, or the mean over several such rows; beyond its end an arm costs nothing."""
-        rows = np.atleast_2d(pulls)
-        total = float(rows.sum(axis=1).mean())
-        hours = None
-        if self.hours is not None:
-            hours = float(np.mean([sum(map(_hours_of, self.hours, row.tolist())) for row in rows]))
-        return Cost(total, None if self.step is None else total * self.step, hours)
-
-    def of_policy(self, label: str, objective: Objective) -> tuple[Cost, float]:
-        """Of a policy, and the pulls in it that train the arm that it keeps to the end, where that is the aim."""
-        pulls = self.outcome.pulls[label]
-        if objective.sums_rewards:
-            return self.of(pulls), 0.0
-        finished = pulls.copy()
-        rows, kept = np.arange(len(pulls)), self.outcome.recommended[label]
-        finished[rows, kept] = np.maximum(pulls[rows, kept], self.outcome.lengths[kept])
-        return self.of(finished), float((finished - pulls).sum(axis=1).mean())
+def _cost(outcome: Replay, pulls: Ints) -> Cost:
+    """Of pulls of each arm, or the mean over several such rows; beyond its end an arm costs nothing."""
+    rows = np.atleast_2d(pulls)
+    hours = None
+    if outcome.hours:
+        clocks = [outcome.hours[arm] for arm in outcome.arms]
+        hours = float(np.mean([sum(map(_hours_of, clocks, row)) for row in rows.tolist()]))
+    return Cost(float(rows.sum(axis=1).mean()), hours)
 
 
-def _hours_of(hours: Floats, pulls: int) -> float:
-    return float(hours[min(pulls, len(hours)) - 1]) if pulls else 0.0
+def _hours_of(clock: Floats, pulls: int) -> float:
+    return float(clock[min(pulls, len(clock)) - 1]) if pulls else 0.0
+
+
+def _with_the_rest(outcome: Replay, label: str) -> Ints:
+    """The pulls of a policy, and those that train the arm that it recommends to the end."""
+    pulls, kept = outcome.pulls[label].copy(), outcome.recommended[label]
+    rows = np.arange(len(pulls))
+    pulls[rows, kept] = np.maximum(pulls[rows, kept], outcome.lengths[kept])
+    return pulls

@@ -83,7 +83,7 @@ class Replay:
     reward : dict of (R,) arrays
         Mean reward of its pulls.
     recommended : dict of (R,) arrays
-        The arm that it would keep.
+        The arm that it would recommend.
     best_constant : float
         Mean reward of the best single arm over the budget, or up to its end where that comes first.
     final : (K,) array
@@ -98,8 +98,6 @@ class Replay:
         The name of what the policies played for.
     hours : dict of name -> values
         Since the start of the run, for each value, if the loaded curves have times.
-    step : float or None
-        Steps of training that a pull stands for, if curves were loaded.
     low : float
         Lower end of the reward range.
     """
@@ -118,7 +116,6 @@ class Replay:
     stage: Stage
     objective: str = DEFAULT.name
     hours: Mapping[str, Floats] = field(default_factory=dict)
-    step: float | None = None
     low: float = 0.0
 
     @property
@@ -270,7 +267,6 @@ def replay(
         stage=stage,
         objective=objective.name,
         hours=curves.hours if isinstance(curves, Curves) else {},
-        step=curves.step if isinstance(curves, Curves) else None,
         low=low,
     )
 

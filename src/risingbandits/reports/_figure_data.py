@@ -87,10 +87,10 @@ class Curves(NamedTuple):
         return Curves(pulls.tolist(), {int(arm): means[arm].tolist() for arm in ranked})
 
 
-def regret_lines(result: Result, policies: Sequence[str] | None = None, level: float | None = 0.95) -> list[Line]:
-    """Mean policy regret over the rounds, from 0 on, with confidence bands if there are several runs.
+def regret_lines(result: Result, policies: Sequence[str] | None = None, bands: bool = True) -> list[Line]:
+    """Mean policy regret over the rounds, from 0 on, with ``bands`` of 95 % confidence if there are several runs.
 
-    Of these policies, each with its place in the palette among all of the result; ``level`` None is without bands.
+    Of these policies, each with its place in the palette among all of the result.
     """
     if policies is not None and (isinstance(policies, str) or not policies):
         raise RisingBanditsError(f"policies must be one or more of the result's labels, got {policies!r}.")
@@ -103,8 +103,8 @@ def regret_lines(result: Result, policies: Sequence[str] | None = None, level: f
         if policies is not None and policy not in policies:
             continue
         half = None
-        if result.runs > 1 and level is not None:
-            half = np.append(0.0, result.half_width(policy, level))
+        if bands and result.runs > 1:
+            half = np.append(0.0, result.half_width(policy))
             half[half < tiny] = 0.0
         lines.append(Line(policy, place, rounds, np.append(0.0, result.mean(policy)), half))
     return lines

@@ -13,15 +13,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import PowerNorm
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
-from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 
-from risingbandits._core.errors import RisingBanditsError, check_choice, check_finite, shown
+from risingbandits._core.errors import RisingBanditsError, check_choice, check_finite
 from risingbandits._core.files import write_whole
 from risingbandits._core.types import Floats
 from risingbandits.problems import RisingBandit
@@ -32,7 +32,7 @@ from risingbandits.theory.complexity._problems import horizon_of
 from risingbandits.theory.estimators._measured import rising_fit
 
 WIDTHS = {"column": 3.35, "page": 6.9}  # inches
-LEGENDS = ("right", "below", "labels", "none", *Legend.codes)
+LEGENDS = ("right", "below", "labels", "none")
 _WIDTH = 4.2
 _HEIGHT = 2.5 / 4.2  # of the width
 _SAMPLE, _LETTER, _ENTRY = 0.6, 0.06, 0.16  # inches of an entry of a legend: its line, a letter, its height
@@ -67,12 +67,11 @@ def plot_regret(
     ax: Axes | None = None,
     *,
     policies: Sequence[str] | None = None,
-    band: bool | float = True,
+    band: bool = True,
     log: str = "",
     legend: str | None = None,
     title: str | None = None,
     width: float | str | None = None,
-    height: float | None = None,
     path: str | Path | None = None,
 ) -> Axes:
     """Mean policy regret at each record point, with confidence bands of the mean (Student t).
@@ -85,33 +84,34 @@ def plot_regret(
         Where to draw; by default a new figure, which is ``plot_regret(result).figure``.
     policies : sequence of str, optional
         Only these labels; each keeps its colour.
-    band : bool or float
-        Whether there are bands, or their confidence; True is 0.95.
+    band : bool
+        Whether there are bands, of 95 % confidence.
     log : {"", "x", "y", "xy"}
         Which axes are logarithmic.
-    legend : {"right", "below", "labels", "none"} or a place inside, optional
-        "labels" writes each name at the end of its line; a place inside is one of Matplotlib's, such as "upper left" or
-        "best". By default right of the axes, or below them if the figure is narrow.
+    legend : {"right", "below", "labels", "none"}, optional
+        "labels" writes each name at the end of its line. By default right of the axes, or below them if the figure is
+        narrow; for a place inside, use "none" and call ``legend`` of the axes.
     title : str, optional
         By default what was simulated; "" for none, as with a caption.
-    width, height : float, optional
-        Size of a new figure, in inches. "column" and "page" are the widths of a column and of a page of a paper in two
-        columns; by default the width is 4.2.
+    width : float, "column" or "page", optional
+        Width of a new figure, in inches, or that of a column or a page of a paper in two columns; by default 4.2.
     path : path, optional
         Write the figure to this file, .pdf, .png or .svg; equal figures give equal bytes.
     """
-    if ax is not None and (width is not None or height is not None):
-        raise RisingBanditsError("width and height are for a new figure: give either them or ax, which has one.")
-    inches = figure_width(width)
+    if ax is not None and width is not None:
+        raise RisingBanditsError("width is for a new figure: give either it or ax, which has one.")
+    if isinstance(width, str):
+        inches = WIDTHS[check_choice("width", width, WIDTHS)]
+    else:
+        inches = _WIDTH if width is None else check_finite("width", width, minimum=1.0)
     legend = ("below" if inches < _NARROW and ax is None else "right") if legend is None else legend
     check_choice("log", log, ("", "x", "y", "xy"))
     check_choice("legend", legend, LEGENDS)
-    lines = regret_lines(result, policies, band_level(band))
-    if height is None:
-        height = max(2.0, _HEIGHT * inches)
-        if legend == "below":  # which takes nothing from the lines
-            names = [line.name for line in lines]
-            height += _ENTRY * math.ceil(len(names) / _legend_columns(names, inches))
+    lines = regret_lines(result, policies, bands=band)
+    height = max(2.0, _HEIGHT * inches)
+    if legend == "below":  # which takes nothing from the lines
+        names = [line.name for line in lines]
+        height += _ENTRY * math.ceil(len(names) / _legend_columns(names, inches))
     with _axes(ax, inches, height, len(lines) if legend == "right" else 0) as ax:
         drawn = draw_curves(ax, lines, log)
         ax.set(xlabel="round", ylabel="policy regret" + (" (units of reward)" if inches > _SMALL else ""))
@@ -122,37 +122,10 @@ def plot_regret(
     return ax
 
 
-def _regret_title(result: Result, band: bool | float, narrow: bool) -> str:
-    level = band_level(band)
-    said = "" if level is None or result.runs == 1 else f", bands: {100 * level:g} % confidence"
+def _regret_title(result: Result, band: bool, narrow: bool) -> str:
+    said = ", bands: 95 % confidence" if band and result.runs > 1 else ""
     runs = f"{result.runs} run{'' if result.runs == 1 else 's'}{said}"
     return f"{result.problem}:\n{runs}" if narrow else f"{result.problem}: {runs}"
-
-
-def figure_width(width: float | str | None) -> float:
-    """A width in inches, from a number or a name.
-
-    >>> figure_width("column"), figure_width(None), figure_width(5)
-    (3.35, 4.2, 5.0)
-    """
-    if width is None:
-        return _WIDTH
-    if isinstance(width, str):
-        return WIDTHS[check_choice("width", width, WIDTHS)]
-    return check_finite("width", width, minimum=1.0)
-
-
-def band_level(band: bool | float) -> float | None:
-    """The confidence of bands; None for none.
-
-    >>> band_level(True), band_level(False), band_level(0.9)
-    (0.95, None, 0.9)
-    """
-    if isinstance(band, bool):
-        return 0.95 if band else None
-    if not (isinstance(band, float) and 0.0 < band < 1.0):
-        raise RisingBanditsError(f"band must be True, False or a number between 0 and 1, got {shown(band)}.")
-    return band
 
 
 def plot_pulls(result: Result, ax: Axes | None = None, problem: RisingBandit | None = None) -> Axes:
@@ -258,9 +231,6 @@ def place_legend(ax: Axes, lines: Sequence[Line2D], legend: str) -> None:
             ax.legend(handles=lines, loc="upper center", bbox_to_anchor=(0.5, -0.2), **place)
         else:
             figure.legend(handles=lines, loc="outside lower center", **place)
-    elif legend != "none":
-        inside: dict[str, Any] = {"loc": legend, "handlelength": 2.4}
-        ax.legend(handles=lines, **inside)
 
 
 def _legend_columns(names: Sequence[str], width: float) -> int:
@@ -329,7 +299,7 @@ def label_lines(ax: Axes, lines: Sequence[Line2D]) -> None:
     if not lines:
         return
     figure = whole_figure(ax)
-    size = FontProperties(size=_font_size(ax)).get_size_in_points()
+    size = FontProperties(size=matplotlib.rcParams["legend.fontsize"]).get_size_in_points()
     # The names narrow the axes, which moves nothing but their width: heights are those of the figure before.
     figure.draw_without_rendering()
     extent = ax.get_window_extent()
@@ -371,10 +341,3 @@ def spread(places: Floats, gap: float) -> Floats:
     steps = gap * np.arange(len(places))
     room = max(0.0, 1.0 - float(steps[-1]))
     return np.asarray(rising_fit(places - steps).clip(0.0, room) + steps)
-
-
-def _font_size(ax: Axes) -> float | str:
-    """That of a legend, in the style of the figure."""
-    import matplotlib
-
-    return matplotlib.rcParams["legend.fontsize"]  # type: ignore[no-any-return]

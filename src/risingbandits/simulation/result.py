@@ -393,9 +393,9 @@ class Result:
         """Mean cumulative regret with bands of 95 % confidence, on ``ax`` or a new figure.
 
         Options, all of `risingbandits.reports._matplotlib_figures.plot_regret`: ``policies`` (only these labels),
-        ``band`` (True, False or a confidence), ``log`` ("x", "y" or "xy"), ``legend`` ("right", "below", "labels" at
-        the ends of the lines, "none", or a place inside such as "upper left"), ``title`` ("" for none), ``width``
-        (inches, "column" or "page" of a paper), ``height``, and ``path`` (a .pdf, .png or .svg file to write).
+        ``band`` (False for none), ``log`` ("x", "y" or "xy"), ``legend`` ("right", "below", "labels" at the ends of the
+        lines, or "none"), ``title`` ("" for none), ``width`` (inches, "column" or "page" of a paper), and ``path`` (a
+        .pdf, .png or .svg file to write).
         """
         importlib.import_module("risingbandits.reports._style")  # or says that Matplotlib is missing
         from risingbandits.reports._matplotlib_figures import plot_regret

@@ -29,6 +29,9 @@ class BoostingArm(TrainingArm):
 
     library: str
     model_file: str  # its name in a checkpoint, as the library's own programs expect it
+    metric_key = "eval_metric"  # what ``params`` calls the metric
+    maximised: tuple[str, ...] = ()  # metrics of which more is better
+    _data: tuple[type, str]  # the class of the data, and its name
     _error: type[Exception]  # what the library raises
     restores_itself = True  # rounds that were lost are trained again
 
@@ -51,7 +54,10 @@ class BoostingArm(TrainingArm):
             raise RisingBanditsError(f"score must be callable, and given without metric, got {shown(score)}.")
         self.params, self.train, self.valid = dict(params), train, valid
         self.rounds, self.score, self.seed = check_positive_int("rounds", rounds), score, seed
-        self._check_data()
+        kind, called = self._data
+        for name, data in (("train", train), ("valid", valid)):
+            if not isinstance(data, kind) or getattr(data, "data", data) is None:  # LightGBM may have dropped it
+                raise RisingBanditsError(f"{name} must be {called}, got {shown(data)}.")
         if direction is None:
             direction = "maximize" if score is not None or self._more_is_better(metric) else "minimize"
         super().__init__(metric, direction, cost, ("samples", "rounds"), seed)
@@ -123,17 +129,16 @@ class BoostingArm(TrainingArm):
 
     # -- of the library -----------------------------------------------------------------------------------------
 
-    @abstractmethod
-    def _check_data(self) -> None:
-        """Raise an error for data that the library does not know."""
-
-    @abstractmethod
     def _rows(self) -> int:
         """Rows of the training data."""
+        return int(self.train.num_row())
 
-    @abstractmethod
     def _more_is_better(self, metric: str | None) -> bool:
-        """Whether a metric is to be maximised; None is that of the objective."""
+        """Whether a metric is to be maximised; None is that of ``params``, or of the objective."""
+        if metric is None:
+            given = self.params.get(self.metric_key, "")
+            metric = str(given[0] if isinstance(given, list | tuple) and given else given)
+        return metric.partition("@")[0].rstrip("-") in self.maximised
 
     @abstractmethod
     def _boosted(self, model: Any, seed: int, evaluate: bool) -> tuple[Any, Any]:

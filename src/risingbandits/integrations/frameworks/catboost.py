@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from risingbandits._core.errors import RisingBanditsError, missing, shown
+from risingbandits._core.errors import missing
 from risingbandits.integrations.frameworks._boosting import BoostingArm
 
 try:
@@ -49,15 +49,8 @@ class CatBoostArm(BoostingArm):
     """
 
     library, model_file = "CatBoost", "model.cbm"
+    _data = catboost.Pool, "a catboost.Pool"
     _error = catboost.CatBoostError
-
-    def _check_data(self) -> None:
-        for name, data in (("train", self.train), ("valid", self.valid)):
-            if not isinstance(data, catboost.Pool):
-                raise RisingBanditsError(f"{name} must be a catboost.Pool, got {shown(data)}.")
-
-    def _rows(self) -> int:
-        return int(self.train.num_row())
 
     def _named(self) -> str:
         named = self.metric or self.params.get("eval_metric") or self.params.get("loss_function") or "RMSE"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from risingbandits._core.errors import RisingBanditsError, missing, shown
+from risingbandits._core.errors import missing
 from risingbandits.integrations.frameworks._boosting import BoostingArm
 
 try:
@@ -12,7 +12,6 @@ try:
 except ImportError:
     raise missing("LightGBM", "LightGBMArm", "lightgbm") from None
 
-_MAXIMISED = ("auc", "auc_mu", "average_precision", "map", "mean_average_precision", "ndcg", "r2")
 _COPIED = ("label", "weight", "group", "init_score", "feature_name", "categorical_feature", "params")
 
 
@@ -49,23 +48,14 @@ class LightGBMArm(BoostingArm):
     (True, 'maximize', 9)
     """
 
-    library, model_file = "LightGBM", "model.txt"
+    library, model_file, metric_key = "LightGBM", "model.txt", "metric"
+    maximised = ("auc", "auc_mu", "average_precision", "map", "mean_average_precision", "ndcg", "r2")
+    _data = lightgbm.Dataset, "a lightgbm.Dataset that has its raw data"
     _error = lightgbm.basic.LightGBMError
     _datasets: tuple[Any, Any] | None = None
 
-    def _check_data(self) -> None:
-        for name, data in (("train", self.train), ("valid", self.valid)):
-            if not isinstance(data, lightgbm.Dataset) or data.data is None:
-                raise RisingBanditsError(f"{name} must be a lightgbm.Dataset that has its raw data, got {shown(data)}.")
-
     def _rows(self) -> int:
         return int(self._own()[0].construct().num_data())
-
-    def _more_is_better(self, metric: str | None) -> bool:
-        if metric is None:
-            given = self.params.get("metric", "")
-            metric = str(given[0] if isinstance(given, list | tuple) and given else given)
-        return metric.partition("@")[0] in _MAXIMISED
 
     def _own(self) -> tuple[Any, Any]:
         """Datasets of this arm: training changes them, and their bins depend on its parameters."""

@@ -9,9 +9,8 @@ from typing import Any
 from risingbandits._core.errors import RisingBanditsError, check_choice, check_positive_int, missing, shown
 from risingbandits._core.files import whole
 from risingbandits.allocation.pull import Pull
-from risingbandits.integrations.frameworks._plain import plain
+from risingbandits.integrations.frameworks._pytorch import plain, planned_schedule
 from risingbandits.integrations.frameworks._randomness import as_tensor, capture, restore
-from risingbandits.integrations.frameworks._torch_schedules import planned_schedule
 from risingbandits.integrations.frameworks._training import (
     TrainingArm,
     check_loss,

@@ -8,8 +8,7 @@ from typing import Any
 from risingbandits._core.errors import RisingBanditsError, check_positive_int, missing, shown
 from risingbandits._core.files import remove
 from risingbandits.allocation.pull import Pull
-from risingbandits.integrations.frameworks._folder import FolderArm, run_piece
-from risingbandits.integrations.frameworks._torch_schedules import planned_schedule
+from risingbandits.integrations.frameworks._pytorch import FolderArm, planned_schedule, run_piece
 from risingbandits.integrations.frameworks._training import check_loss, warn_of_schedule
 
 try:

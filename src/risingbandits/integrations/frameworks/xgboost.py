@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from risingbandits._core.errors import RisingBanditsError, missing, shown
+from risingbandits._core.errors import missing
 from risingbandits.integrations.frameworks._boosting import BoostingArm
 
 try:
     import xgboost
 except ImportError:
     raise missing("XGBoost", "XGBoostArm", "xgboost") from None
-
-_MAXIMISED = ("auc", "aucpr", "map", "ndcg", "pre")
 
 
 class XGBoostArm(BoostingArm):
@@ -55,21 +53,9 @@ class XGBoostArm(BoostingArm):
     """
 
     library, model_file = "XGBoost", "model.ubj"
+    maximised = ("auc", "aucpr", "map", "ndcg", "pre")
+    _data = xgboost.DMatrix, "an xgboost.DMatrix"
     _error = xgboost.core.XGBoostError
-
-    def _check_data(self) -> None:
-        for name, data in (("train", self.train), ("valid", self.valid)):
-            if not isinstance(data, xgboost.DMatrix):
-                raise RisingBanditsError(f"{name} must be an xgboost.DMatrix, got {shown(data)}.")
-
-    def _rows(self) -> int:
-        return int(self.train.num_row())
-
-    def _more_is_better(self, metric: str | None) -> bool:
-        if metric is None:
-            given = self.params.get("eval_metric", "")
-            metric = str(given[0] if isinstance(given, list | tuple) and given else given)
-        return metric.partition("@")[0].rstrip("-") in _MAXIMISED
 
     def _boosted(self, model: Any, seed: int, evaluate: bool) -> tuple[Any, Any]:
         params = {**self.params, "seed": seed} | ({} if self.metric is None else {"eval_metric": self.metric})

@@ -1,7 +1,7 @@
 """Updates of a store's page for any number of readers: the newest state, never a backlog.
 
-One thread reads the store, folds what is new and makes the blocks of the page, counts and failures at most five times a
-second and everything else once a second, however many pulls are told. A slow reader skips states.
+One thread reads the store once a second, folds what is new and makes the blocks of the page, however many pulls are
+told. A slow reader skips states.
 """
 
 from __future__ import annotations
@@ -20,8 +20,7 @@ from risingbandits.reports._allocation_log import Follower
 from risingbandits.reports.pages.layout import Figure, Page, table_html
 from risingbandits.reports.pages.store_page import allocation_page
 
-_POLL = 0.2
-_WHOLE = 1.0
+_POLL = 1.0
 _WHILE_RUNNING = 10.0  # time passes even while nothing is told
 _QUIET = 15.0  # seconds of silence after which a comment keeps the connection open
 _GLANCE = 0.25  # how often a waiting reader checks whether the server ends
@@ -33,7 +32,6 @@ class State(NamedTuple):
 
     number: int  # rises with every change, a new trouble included
     event: int  # number of the last event in the store that is shown
-    whole: bool  # whether all of it is of this event; tables and figures may be a second older
     html: dict[str, str]  # contents of elements, by their ids
     figures: dict[str, dict[str, Any]]  # what draws figures, by their ids
     trouble: str  # why this may be old; empty if it is not
@@ -43,11 +41,10 @@ class State(NamedTuple):
         html = {key: text for key, text in self.html.items() if before.html.get(key) != text}
         figures = {key: spec for key, spec in self.figures.items() if before.figures.get(key) != spec}
         data = json.dumps({"busy": self.trouble, "html": html, "figures": figures}, allow_nan=False)
-        part = "" if self.whole else "-part"  # a reader that comes back with it has not seen the whole
-        return f"id: {self.event}{part}\nevent: state\ndata: {data}\n\n"
+        return f"id: {self.event}\nevent: state\ndata: {data}\n\n"
 
 
-_NOTHING = State(0, 0, False, {}, {}, "")
+_NOTHING = State(0, -1, {}, {}, "")
 
 
 class PageUpdates:
@@ -57,8 +54,7 @@ class PageUpdates:
         self._thread = ThreadPoolExecutor(1, "risingbandits-watch")  # a connection stays in the thread that made it
         self._follower = self._thread.submit(Follower, store).result()
         self._changed = asyncio.Event()
-        self._made_at = self._whole_at = 0.0
-        self._whole_of = -1
+        self._made_at = 0.0
         self.state = _NOTHING
         self.state = self._thread.submit(self._poll).result() or _NOTHING
 
@@ -73,22 +69,18 @@ class PageUpdates:
                 self._changed.set()
                 self._changed = asyncio.Event()
             spent = time.monotonic() - begun
-            await asyncio.sleep(max(_POLL - spent, spent, 0.02))  # never busy for more than half of the time
+            await asyncio.sleep(max(_POLL - spent, spent))  # never busy for more than half of the time
 
     def _poll(self) -> State | None:
-        taken = self._follower.poll()
-        log, now = self._follower.log, time.monotonic()
-        due = self._whole_of != log.last_id and now >= self._whole_at
+        """The present state; None if it is the last one still."""
+        self._follower.poll()
+        log, trouble, now = self._follower.log, self._follower.trouble, time.monotonic()
         old = bool(log.ledger.in_flight) and now >= self._made_at + _WHILE_RUNNING
-        if not taken and not due and not old and self._follower.trouble == self.state.trouble:
+        if (log.last_id, trouble) == (self.state.event, self.state.trouble) and not old:
             return None
-        return self._next(whole=due)
-
-    def _next(self, whole: bool) -> State:
-        """The present state; parts that are not rebuilt stay as they were."""
-        self._made_at = time.monotonic()
-        page = self._page(brief=not whole)
-        html, figures = {**self.state.html, "lead": name(page.lead)}, dict(self.state.figures)
+        self._made_at = now
+        page = self._page()
+        html, figures = {"lead": name(page.lead)}, {}
         for block in page.blocks():
             if isinstance(block, Figure):
                 html[f"{block.key}-caption"] = block.caption_html()
@@ -96,13 +88,10 @@ class PageUpdates:
                 figures[block.key] = block.spec()
             else:
                 html[block.key] = block.html()
-        if whole:
-            self._whole_at, self._whole_of = time.monotonic() + _WHOLE, self._follower.log.last_id
-        event, trouble = self._follower.log.last_id, self._follower.trouble
-        return State(self.state.number + 1, event, self._whole_of == event, html, figures, trouble)
+        return State(self.state.number + 1, log.last_id, html, figures, trouble)
 
-    def _page(self, brief: bool = False) -> Page:
-        return allocation_page(self._follower.log, self._follower.shown_store, live=True, brief=brief)
+    def _page(self) -> Page:
+        return allocation_page(self._follower.log, self._follower.shown_store, live=True)
 
     async def whole_page(self) -> str:
         """The HTML of the page as of now."""
@@ -110,15 +99,14 @@ class PageUpdates:
         return await loop.run_in_executor(self._thread, lambda: self._page().html())
 
     async def messages(self, seen: int | None, ended: Callable[[], bool]) -> AsyncIterator[str]:
-        """Server-sent events for one reader, which has seen the whole state of event number ``seen``, until ``ended``.
+        """Server-sent events for one reader, which has seen the state of event number ``seen``, until ``ended``.
 
         Only what changed since the last message is sent. The first message has everything, unless the reader has seen
         just this state.
         """
         yield f"retry: {_RETRY_MS}\n\n"
         shown = _NOTHING
-        known = self.state.whole and self.state.event == seen and not self.state.trouble
-        number = self.state.number if known else -1
+        number = self.state.number if self.state.event == seen and not self.state.trouble else -1
         last_sent = time.monotonic()
         while not ended():
             changed, state = self._changed, self.state

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -16,12 +15,12 @@ from risingbandits.logs.replay import Course, Replay
 from risingbandits.reports._figure_data import MUTED, Line, lines_table
 from risingbandits.reports._tables import check_table, outcome_table, spending_table, verdicts_table
 from risingbandits.reports.pages import _plotly_figures as draw
-from risingbandits.reports.pages.layout import Block, Code, Facts, Figure, Page, Section, Table, Text
-from risingbandits.theory.estimators._measured import CurveReport, noise_level
-from risingbandits.theory.estimators._questions import Verdict, early_ranks, ends_of, whole_curves
+from risingbandits.reports.pages.layout import Block, Code, Fact, Facts, Figure, Page, Section, Table, Text
+from risingbandits.theory.estimators._measured import CurveReport
+from risingbandits.theory.estimators._questions import Verdict, early_ranks, whole_curves
 
 _MOST_ARMS = 12  # shown one by one; the others together, or grey
-_LEAD = 6  # the place of the arm that would be kept in the palette: black, or white where it is dark
+_LEAD = 6  # the place of the arm that would be recommended in the palette: black, or white where it is dark
 _PLACES = [place for place in range(2 * _MOST_ARMS) if place % 7 != _LEAD]
 _MOST_COLOURED, _MOST_GREY, _POINTS, _MOST_ROWS = 7, 60, 120, 200
 _TENTHS = np.arange(1, 11) / 10
@@ -67,17 +66,17 @@ def _cut(key: str, table: TextTable, what: str) -> Table:
     return Table(key, table._replace(rows=table.rows[:_MOST_ROWS]), note=note)
 
 
-def _tiles(outcome: Replay, advice: Advice, label: str) -> list[tuple[str, str]]:
+def _tiles(outcome: Replay, advice: Advice, label: str) -> list[Fact]:
     cost, whole = advice.cost, advice.whole_cost
-    tiles = [("policy", label), ("arm it keeps", advice.arm or "-")]
+    tiles = [Fact("policy", label), Fact("recommended arm", advice.arm or "-")]
     if cost is not None:
-        tiles.append(("cost, as a share of training all", f"{100 * cost.pulls / whole.pulls:.0f} %"))
+        tiles.append(Fact("cost, as a share of training all", f"{100 * cost.pulls / whole.pulls:.0f} %"))
         saved = whole - cost
-        tiles.append(("pulls saved", f"{saved.pulls:,.0f}"))
-        tiles += [("hours saved", f"{saved.hours:,.3g}")] if saved.hours is not None else []
+        tiles.append(Fact("pulls saved", f"{saved.pulls:,.0f}"))
+        tiles += [Fact("hours saved", f"{saved.hours:,.3g}")] if saved.hours is not None else []
     if np.isfinite(advice.decided):
-        tiles.append(("pulls until the choice was clear", f"{advice.decided:,.0f}"))
-    return [*tiles, ("arms", f"{len(outcome.arms):,}"), ("budget in pulls", f"{outcome.budget:,}")]
+        tiles.append(Fact("pulls until the choice was clear", f"{advice.decided:,.0f}"))
+    return [*tiles, Fact("arms", f"{len(outcome.arms):,}"), Fact("budget in pulls", f"{outcome.budget:,}")]
 
 
 def _shown(outcome: Replay, course: Course) -> list[int]:
@@ -110,7 +109,7 @@ def _fed(outcome: Replay, course: Course, arms: Sequence[int]) -> Figure:
 
 
 def _race(outcome: Replay, course: Course, arms: Sequence[int], metric: str) -> Figure:
-    """What each arm had shown by then and, in bold, the final worth of the arm that would be kept then."""
+    """What each arm had shown by then and, in bold, the final worth of the arm that would be recommended then."""
     lines = []
     for place, arm in zip(_PLACES, arms, strict=False):
         at = np.flatnonzero(course.pulled == arm)
@@ -128,12 +127,12 @@ def _race(outcome: Replay, course: Course, arms: Sequence[int], metric: str) -> 
         (f"{at + 1:,}", outcome.arms[course.kept[at]], f"{outcome.final[course.kept[at]]:.4g}")
         for at in new[:_MOST_ROWS].tolist()
     ]
-    header = ("from pull", "arm that would be kept", "its final value")
+    header = ("from pull", "arm that would be recommended", "its final value")
     return draw.lines_figure(
         "leaders",
         "The race",
-        f"The {metric} that each arm had shown when it was pulled. The bold line is what the arm that would be kept "
-        "at that moment is worth in the end: from where it stays high, the decision could have been made.",
+        f"The {metric} that each arm had shown when it was pulled. The bold line is what the arm that would be "
+        "recommended at that moment is worth in the end: from where it stays high, the decision could have been made.",
         [*lines, lead],
         (draw.axis("pulls", hoverformat=",.0f", range=[0, len(course.pulled) * 1.02]), draw.axis("value")),
         TextTable(header, rows, frozenset({0, 2}), "Which arm was ahead"),
@@ -196,7 +195,7 @@ def write_check_page(
     falling: bool = False,
     command: str = "",
 ) -> None:
-    """Write the page of a check, whole or not at all: each question with its verdict and its figure.
+    """Write the page of a check, whole or not at all: each question with its verdict, three of them with a figure.
 
     Of ``curves`` more is better; ``falling`` ones were turned for that.
     """
@@ -205,8 +204,7 @@ def write_check_page(
     pictures = {"rising": _measured(curves, metric, -1.0 if falling else 1.0)}
     names, table = whole_curves(curves)
     if len(names) >= _LEAST_ARMS and table.shape[1] >= _LEAST_VALUES:
-        pictures |= {"concave": _gains(table), "early ranks": _ranks(table), "noise": _noise(names, table, falling)}
-        pictures["schedule"] = _fluctuation(table)
+        pictures |= {"concave": _gains(table), "early ranks": _ranks(table)}
     for number, verdict in enumerate(verdicts, 1):
         said = f"{verdict.answer[:1].upper()}{verdict.answer[1:]}. What it means: {verdict.meaning}."
         blocks: list[Block] = [Text(f"verdict-{number}", said)]
@@ -237,39 +235,15 @@ def _gains(table: Floats) -> Figure:
     whole = gains.sum(axis=1)
     gain = whole > 0
     shares = 100.0 * np.median(gains[gain] / whole[gain, None], axis=0) if gain.any() else np.zeros(len(_TENTHS))
-    return _bars_by_tenth(
+    line = Line("median arm", 0, np.linspace(5.0, 95.0, 10), shares)
+    return draw.lines_figure(
         "gains",
         "What each tenth of a curve brings",
         "What percentage of its total gain an arm makes in each tenth of its curve; the median of the arms. If curves "
         "are concave, each bar is lower than the one before.",
-        shares,
-        "percent of the gain",
-    )
-
-
-def _fluctuation(table: Floats) -> Figure:
-    """How much the arms fluctuate in each tenth of their curves."""
-    ends = [round(share * table.shape[1]) for share in (0.0, *_TENTHS.tolist())]
-    parts = (table[:, max(0, min(start, end - 5)) : max(end, 5)] for start, end in pairwise(ends))
-    return _bars_by_tenth(
-        "fluctuation",
-        "How much curves fluctuate",
-        "The standard deviation of a value around its neighbours in each tenth of the curves; the median of the arms. "
-        "If the learning rate falls to nothing towards a planned end, so do the fluctuations.",
-        np.array([np.median([noise_level(own) for own in part]) for part in parts]),
-        "fluctuation",
-    )
-
-
-def _bars_by_tenth(key: str, title: str, caption: str, values: Floats, unit: str) -> Figure:
-    line = Line("median arm", 0, np.linspace(5.0, 95.0, 10), values)
-    return draw.lines_figure(
-        key,
-        title,
-        caption,
         [line],
-        (draw.axis("percent of the curve", range=[0, 100]), draw.axis(unit, rangemode="tozero")),
-        lines_table(unit.capitalize(), "percent of the curve", [line], ".0f", ".3g"),
+        (draw.axis("percent of the curve", range=[0, 100]), draw.axis("percent of the gain", rangemode="tozero")),
+        lines_table("Percent of the gain", "percent of the curve", [line], ".0f", ".3g"),
         draw=lambda data: draw.bars(data, [9.0] * 10),
         height=320,
     )
@@ -289,27 +263,4 @@ def _ranks(table: Floats) -> Figure:
         lines_table("Rank correlation with the end", "percent of the curve", [line], ".0f", ".2f"),
         draw=lambda data: draw.line(data, markers=True),
         height=320,
-    )
-
-
-def _noise(names: Sequence[str], table: Floats, falling: bool) -> Figure:
-    """The ends of the best arms with twice the noise of one value around them."""
-    ends = ends_of(table)
-    order = np.argsort(-ends, kind="stable")[:_MOST_ARMS]
-    tails = table[:, table.shape[1] // 3 :]
-    half = 2.0 * np.array([noise_level(tails[arm]) for arm in order])
-    middle = -ends[order] if falling else ends[order]
-    shown = [names[arm] for arm in order]
-    rows = [(name, f"{value:.4g}", f"{width:.2g}") for name, value, width in zip(shown, middle, half, strict=True)]
-    return draw.dots_figure(
-        "noise",
-        "Ends of the best arms",
-        "The mean of the last 5 % of a curve, and around it twice the noise of one value. Where these overlap, one "
-        "value does not tell the arms apart.",
-        shown,
-        middle,
-        half,
-        "value in the end",
-        TextTable(("arm", "end", "twice the noise"), rows, frozenset({1, 2}), "Ends and noise"),
-        from_zero=False,  # ends lie close together
     )

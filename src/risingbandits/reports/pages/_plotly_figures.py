@@ -145,8 +145,6 @@ def dots_figure(
     half: Floats | None,
     unit: str,
     table: TextTable,
-    *,
-    from_zero: bool = True,
 ) -> Figure:
     """A dot beside every name, the first name on top, with an interval of ``half`` its width on either side."""
     trace: Trace = {
@@ -163,7 +161,7 @@ def dots_figure(
         widths = numbers(half, 4)
         trace["error_x"] = {"type": "data", "array": widths, "thickness": 2, "width": 5}
         trace |= {"customdata": widths, "hovertemplate": "%{text}: %{x:,.5~r} ± %{customdata:,.3~r}<extra></extra>"}
-    layout = _layout(axis(unit, rangemode="tozero" if from_zero else "normal"), _named_rows(names))
+    layout = _layout(axis(unit, rangemode="tozero"), _named_rows(names))
     return Figure(key, title, caption, [trace], layout, table, height=90 + 30 * len(names))
 
 

@@ -87,18 +87,6 @@ class Code(NamedTuple):
         return f"<h3>{escape(self.title)}</h3>{region}<code>{escape(self.text)}</code></pre>"
 
 
-class Facts(NamedTuple):
-    """Pairs of a word and its value; ``tone`` is their class in the style sheet."""
-
-    key: str
-    facts: Sequence[tuple[str, str]]
-    tone: str = "facts"
-
-    def html(self) -> str:
-        pairs = (f"<div><dt>{escape(word)}</dt><dd>{name(value)}</dd></div>" for word, value in self.facts)
-        return f'<dl class="{self.tone}">{"".join(pairs)}</dl>'
-
-
 class Bar(NamedTuple):
     """A bar that fills from 0 to 1, and what it says."""
 
@@ -112,7 +100,7 @@ class Bar(NamedTuple):
         )
 
 
-class Answer(NamedTuple):
+class Fact(NamedTuple):
     """A question in a word or two, its answer, and more about it; ``alarming`` if somebody should look."""
 
     word: str
@@ -126,14 +114,15 @@ class Answer(NamedTuple):
         return f"{opened}<dt>{escape(self.word)}</dt><dd>{name(self.value)}</dd>{detail}</div>"
 
 
-class Answers(NamedTuple):
-    """Questions and their answers, in large letters."""
+class Facts(NamedTuple):
+    """Facts side by side: small ("facts"), in boxes ("tiles"), or in boxes with large letters ("answers")."""
 
     key: str
-    answers: Sequence[Answer]
+    facts: Sequence[Fact]
+    tone: str = "facts"
 
     def html(self) -> str:
-        return f'<dl class="answers">{"".join(answer.html() for answer in self.answers)}</dl>'
+        return f'<dl class="{self.tone}">{"".join(fact.html() for fact in self.facts)}</dl>'
 
 
 class Table(NamedTuple):
@@ -184,7 +173,7 @@ class Figure(NamedTuple):
         )
 
 
-Block = Text | Code | Facts | Bar | Answers | Table | Figure
+Block = Text | Code | Facts | Bar | Table | Figure
 
 
 class Section(NamedTuple):

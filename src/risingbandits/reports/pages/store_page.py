@@ -1,6 +1,6 @@
 """The page of an allocation: which arms got the budget when, learning curves with lines, the last decision.
 
-Its first screen says in words how it is going. All but the leader costs next to nothing to say, however long it is.
+Its first screen says in words how it is going.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from risingbandits.allocation.status._status import allocation_table, in_short, 
 from risingbandits.allocation.status.arm_table import AllocationTable, ArmRow
 from risingbandits.reports._allocation_log import AllocationLog, Follower
 from risingbandits.reports.pages._store_figures import learning_curves, shown_arms, spent_by_block, spent_over_time
-from risingbandits.reports.pages.layout import Answer, Answers, Bar, Block, Facts, Page, Section, Table, Text
+from risingbandits.reports.pages.layout import Bar, Block, Fact, Facts, Page, Section, Table, Text
 
 _LATELY = 20  # pulls told last that say who is being fed
 _MOST_NAMES = 3
@@ -41,12 +41,12 @@ def progress_bar(log: AllocationLog) -> Bar:
     return Bar("progress", progress.share, f"{progress.percent()} of the budget is spent: {spent(log.ledger)}")
 
 
-def leader(found: AllocationTable) -> Answers:
+def leader(found: AllocationTable) -> Facts:
     """The recommended arm if everything ended now, and what is known of it."""
     if found.recommended is None:
-        return Answers("leader", [Answer("leader", "none yet", "no reward has been told")])
+        return Facts("leader", [Fact("leader", "none yet", "no reward has been told")], "answers")
     row = found[found.recommended]
-    return Answers("leader", [Answer("leader", row.arm, _prospect(row))])
+    return Facts("leader", [Fact("leader", row.arm, _prospect(row))], "answers")
 
 
 def _prospect(row: ArmRow) -> str:
@@ -60,32 +60,32 @@ def _prospect(row: ArmRow) -> str:
     return ", ".join(f"{name} {value:.3g}" for name, value in known.items() if not math.isnan(value))
 
 
-def answers(log: AllocationLog, live: bool) -> Answers:
+def answers(log: AllocationLog, live: bool) -> Facts:
     """What is left, who is fed, what was never tried, and what failed."""
     gone = log.abandoned() if live else []
-    return Answers("answers", [_left(log, live, gone), _fed(log, gone), _untried(log), _failed(log)])
+    return Facts("answers", [_left(log, live, gone), _fed(log, gone), _untried(log), _failed(log)], "answers")
 
 
-def _left(log: AllocationLog, live: bool, gone: Sequence[Flight]) -> Answer:
+def _left(log: AllocationLog, live: bool, gone: Sequence[Flight]) -> Fact:
     """The time that is left where somebody works and looks; what is left of the budget."""
     word, ledger = "time left" if live else "left", log.ledger
     if ledger.finished:
-        return Answer(word, "none", "the run is over")
+        return Fact(word, "none", "the run is over")
     progress = log.progress(time.time()) if live else log.progress()
     about, amount = progress.left(), f"{left(ledger)} left"
     if not ledger.in_flight:
-        idle = Answer(word, left(ledger), "no pull is in flight")
-        return Answer(word, "nothing is running", amount) if live else idle
+        idle = Fact(word, left(ledger), "no pull is in flight")
+        return Fact(word, "nothing is running", amount) if live else idle
     if gone and len(gone) == len(ledger.in_flight):
-        return Answer(word, "stopped", f"{ended(gone, ledger)}: run it again to continue; {amount}", True)
+        return Fact(word, "stopped", f"{ended(gone, ledger)}: run it again to continue; {amount}", True)
     if not live:
-        return Answer(word, left(ledger), f"{about} at the latest pace" if about else "")
+        return Fact(word, left(ledger), f"{about} at the latest pace" if about else "")
     if not about:
-        return Answer(word, "not known yet", f"no pull is done; {amount}")
-    return Answer(word, about, ", ".join(said for said in (progress.throughput(), amount) if said))
+        return Fact(word, "not known yet", f"no pull is done; {amount}")
+    return Fact(word, about, ", ".join(said for said in (progress.throughput(), amount) if said))
 
 
-def _fed(log: AllocationLog, gone: Sequence[Flight]) -> Answer:
+def _fed(log: AllocationLog, gone: Sequence[Flight]) -> Fact:
     """Whose pulls run, and who got the last ones."""
     ledger = log.ledger
     lately = Counter(ledger.told_arms[-_LATELY:])
@@ -94,22 +94,22 @@ def _fed(log: AllocationLog, gone: Sequence[Flight]) -> Answer:
     shares += [f"{others} \N{MULTIPLICATION SIGN} others"] if others else []
     detail = f"of the last {sum(lately.values())} pulls: {', '.join(shares)}" if shares else ""
     running = [flight.arm.name for flight in ledger.in_flight.values() if flight not in gone]
-    return Answer("being pulled", several(running) if running else "none now", detail)
+    return Fact("being pulled", several(running) if running else "none now", detail)
 
 
-def _untried(log: AllocationLog) -> Answer:
+def _untried(log: AllocationLog) -> Fact:
     names = [arm.name for arm in log.arms if not (arm.rewards or arm.over)]
     if not names:
-        return Answer("never tried", "none", f"all {len(log.arms):,} arms were tried, or are finished or retired")
-    return Answer("never tried", f"{len(names):,} of {len(log.arms):,} arms", several(names))
+        return Fact("never tried", "none", f"all {len(log.arms):,} arms were tried, or are finished or retired")
+    return Fact("never tried", f"{len(names):,} of {len(log.arms):,} arms", several(names))
 
 
-def _failed(log: AllocationLog) -> Answer:
+def _failed(log: AllocationLog) -> Fact:
     if not log.failures:
-        return Answer("failed or expired", "none")
+        return Fact("failed or expired", "none")
     last = log.failures[-1]
     reason = textwrap.shorten(last.text or last.kind, _LONGEST_REASON, placeholder=" \N{HORIZONTAL ELLIPSIS}")
-    return Answer("failed or expired", f"{log.n_failures:,}", f"the last: {last.arm}, pull {last.n:,}: {reason}", True)
+    return Fact("failed or expired", f"{log.n_failures:,}", f"the last: {last.arm}, pull {last.n:,}: {reason}", True)
 
 
 def several(names: Sequence[str]) -> str:
@@ -129,44 +129,43 @@ def store_page(store: str | Path) -> Page:
         return allocation_page(follower.log, follower.shown_store)
 
 
-def allocation_page(log: AllocationLog, shown: str, live: bool = False, brief: bool = False) -> Page:
+def allocation_page(log: AllocationLog, shown: str, live: bool = False) -> Page:
     """The page of what ``log`` has taken in from the store ``shown``.
 
-    Its blocks are always the same, only their contents change. A ``brief`` one has only the cheap ones, for a live view
-    between two whole pages.
+    Its blocks are always the same, only their contents change.
     """
-    bar, told, counts = progress_bar(log), answers(log, live), Facts("counts", _counts(log))
-    failures = Section("failures", "Failures", [_failures(log)], folded=True)
     title = f"Allocation: {shown if '://' in shown else Path(shown).name}"
     event = log.last_id if live else None
     lead = standing(log.ledger, None if "://" in shown else Path(f"{shown}.state"))
-    if brief:
-        return Page(title, lead, [Section("summary", "", [bar, told, counts]), failures], event)
     arms, best = shown_arms(log), log.ledger.recommend()
     found = allocation_table(log.ledger)
     table = log.arms_table(_MOST_ROWS, found.text_table())._replace(title="Arms, most spent first")
     reasons = Text("reasons", "; ".join(found.sentences()) or "Nothing is known yet.")
     sections = [
-        Section("summary", "At a glance", [bar, leader(found), told, counts]),
+        Section(
+            "summary",
+            "At a glance",
+            [progress_bar(log), leader(found), answers(log, live), Facts("counts", _counts(log))],
+        ),
         Section("budget", "Where the budget went, and when", [spent_over_time(log, arms), spent_by_block(log, arms)]),
         Section("learning", "Learning curves", [learning_curves(log, arms, found)]),
         Section("arms", "Arms", [_arms("arms-table", table, len(log.arms), best, "recommended"), reasons]),
         Section("decision", "The last decision", _decision(log), folded=True),
-        failures,
+        Section("failures", "Failures", [_failures(log)], folded=True),
         Section("settings", "Settings", _settings(log, shown), folded=True),
     ]
     return Page(title, lead, sections, event)
 
 
-def _counts(log: AllocationLog) -> list[tuple[str, str]]:
+def _counts(log: AllocationLog) -> list[Fact]:
     states = Counter(arm.state for arm in log.arms)
     over = [f", {states[state]:,} {state}" for state in ("finished", "retired") if states[state]]
     return [
-        ("pulls told", f"{log.ledger.told:,}"),
-        ("pulls in flight", f"{len(log.ledger.in_flight):,}"),
-        ("arms", f"{len(log.arms):,}{''.join(over)}"),
-        ("first event (UTC)", clock(log.first_time)),
-        ("last event (UTC)", clock(log.last_time)),
+        Fact("pulls told", f"{log.ledger.told:,}"),
+        Fact("pulls in flight", f"{len(log.ledger.in_flight):,}"),
+        Fact("arms", f"{len(log.arms):,}{''.join(over)}"),
+        Fact("first event (UTC)", clock(log.first_time)),
+        Fact("last event (UTC)", clock(log.last_time)),
     ]
 
 

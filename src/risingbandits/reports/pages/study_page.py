@@ -15,7 +15,7 @@ from risingbandits._version import __version__
 from risingbandits.policies.objectives import BEST_ARM, CUMULATIVE, Objective
 from risingbandits.reports._figure_data import MUTED, curve_lines, lines_table, pull_shares, regret_lines
 from risingbandits.reports.pages import _plotly_figures as draw
-from risingbandits.reports.pages.layout import Block, Code, Facts, Figure, Page, Section, Table, Text
+from risingbandits.reports.pages.layout import Block, Code, Fact, Facts, Figure, Page, Section, Table, Text
 from risingbandits.reports.study import SavedStudy, StudyNotes
 from risingbandits.simulation._summary import summary_table
 from risingbandits.simulation.comparison import four_digits
@@ -80,7 +80,7 @@ def _page(studies: Sequence[SavedStudy], command: str | None, tables: Sequence[T
     further: list[Block] = [Table(f"table-{number}", table) for number, table in enumerate(tables, 1)]
     if further:
         sections.append(Section("tables", "Further tables", further))
-    closing: list[Block] = [Text("how-to-read", _HOW_TO_READ), Facts("version", [("risingbandits", __version__)])]
+    closing: list[Block] = [Text("how-to-read", _HOW_TO_READ), Facts("version", [Fact("risingbandits", __version__)])]
     if command is not None:
         closing.append(Code("command", "The command that made this study", command))
     else:
@@ -119,17 +119,17 @@ def _section(study: SavedStudy, key: str, titled: bool) -> Section:
     return Section(key, study.title if titled else "Results", blocks)
 
 
-def _facts(study: SavedStudy) -> list[tuple[str, str]]:
+def _facts(study: SavedStudy) -> list[Fact]:
     result = study.result
-    facts = [
-        ("problem", result.problem),
-        ("rounds", f"{result.horizon:,}"),
-        ("runs of each policy", f"{result.runs:,}"),
-        ("arms", f"{result.final_means.size:,}"),
-        ("seed", str(result.seed)),
-        ("J*", f"{result.oracle[-1]:,.1f}"),
+    return [
+        Fact("problem", result.problem),
+        Fact("rounds", f"{result.horizon:,}"),
+        Fact("runs of each policy", f"{result.runs:,}"),
+        Fact("arms", f"{result.final_means.size:,}"),
+        Fact("seed", str(result.seed)),
+        Fact("J*", f"{result.oracle[-1]:,.1f}"),
+        *([] if study.notes is None else [Fact("noise", study.notes.noise)]),
     ]
-    return facts if study.notes is None else [*facts, ("noise", study.notes.noise)]
 
 
 def _regret(study: SavedStudy, key: str) -> list[Figure]:

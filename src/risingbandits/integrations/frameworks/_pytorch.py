@@ -1,4 +1,4 @@
-"""Arms whose frameworks resume from their own checkpoints: the last one is kept, and moves along in a folder."""
+"""What arms share that train with PyTorch: states in files, checkpoints of a framework, schedules with an end."""
 
 from __future__ import annotations
 
@@ -7,16 +7,47 @@ import shutil
 import tempfile
 import weakref
 from abc import abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from risingbandits._core.errors import RisingBanditsError
+import numpy as np
+
+from risingbandits._core.errors import RisingBanditsError, shown
 from risingbandits._core.files import remove, whole
-from risingbandits.integrations.frameworks._plain import plain
 from risingbandits.integrations.frameworks._training import TrainingArm, not_a_checkpoint
 
 _FORMAT = 1
+_PLAIN = (type(None), bool, int, float, complex, str, bytes)
+# The setting that is the planned length, by the name of the schedule.
+_PLANNED = {"CosineAnnealingLR": "T_max", "OneCycleLR": "total_steps", "PolynomialLR": "total_iters"}
+# Keywords of the functions that Transformers makes its LambdaLR of.
+_LAMBDA_KEYWORDS = ("num_training_steps", "num_decay_steps")
+
+
+def plain(state: Any, where: str) -> Any:
+    """``state`` with arrays as tensors, if everything else in it is a number, a string or a tensor.
+
+    >>> plain({"rate": np.float64(0.5), "steps": [1, 2]}, "state")
+    {'rate': 0.5, 'steps': [1, 2]}
+    >>> plain({"rates": [abs]}, "state")
+    Traceback (most recent call last):
+        ...
+    risingbandits.RisingBanditsError: state.rates[0] must be made of numbers, strings and tensors to be saved, got ...
+    """
+    import torch  # here, so that the arm says what a missing library is needed for
+
+    if isinstance(state, np.ndarray):
+        return torch.from_numpy(np.array(state))
+    if isinstance(state, np.generic):
+        return state.item()
+    if isinstance(state, Mapping):
+        return {key: plain(part, f"{where}.{key}") for key, part in state.items()}
+    if isinstance(state, tuple | list) and not isinstance(state, torch.Size):
+        return type(state)(plain(part, f"{where}[{i}]") for i, part in enumerate(state))
+    if isinstance(state, (*_PLAIN, torch.Tensor, torch.Size, torch.dtype, torch.device)):
+        return state
+    raise RisingBanditsError(f"{where} must be made of numbers, strings and tensors to be saved, got {shown(state)}.")
 
 
 class FolderArm(TrainingArm):
@@ -106,3 +137,25 @@ def run_piece(train: Callable[[], Any], arm: str) -> Any:
             raise
         said = (str(error).strip().splitlines() or [""])[0]
         raise RisingBanditsError(f"arm {arm!r} cannot be trained further: {type(error).__name__}: {said}") from error
+
+
+def planned_schedule(scheduler: Any) -> str | None:
+    """The schedule that ends at a planned step, as ``Name(setting=value)``; None if there is none.
+
+    Warm-ups also end, but leave the rate constant afterwards, and steps such as those of StepLR do not depend on when
+    training ends.
+    """
+    name = type(scheduler).__name__
+    for part in getattr(scheduler, "_schedulers", ()):  # SequentialLR, ChainedScheduler
+        if found := planned_schedule(part):
+            return found
+    if name in _PLANNED:
+        return f"{name}({_PLANNED[name]}={getattr(scheduler, _PLANNED[name], '?')})"
+    if name == "LinearLR" and scheduler.end_factor < scheduler.start_factor:
+        return f"LinearLR(total_iters={scheduler.total_iters})"
+    for function in getattr(scheduler, "lr_lambdas", ()):
+        keywords = getattr(function, "keywords", None) or {}
+        for keyword in _LAMBDA_KEYWORDS:
+            if keywords.get(keyword) is not None:
+                return f"LambdaLR({keyword}={keywords[keyword]})"
+    return None
