@@ -50,7 +50,7 @@ test-mutations: $(VENV)/.installed-dev  ## whether the tests notice mistakes tha
 	@$(BIN)/python tests/mutations/run_mutations.py --jobs $(JOBS)
 
 texts: $(VENV)/.installed-dev  ## write what the package says about wrong input into tests/texts; look at what differs
-	@RISINGBANDITS_WRITE_TEXTS=1 $(BIN)/pytest -q -m texts tests/test_texts.py
+	@RISINGBANDITS_WRITE_TEXTS=1 $(BIN)/pytest -q -m texts tests/test_texts.py tests/integrations tests/logs
 
 test-orders: $(VENV)/.installed-dev  ## all tests once and the quick ones ORDERS=20 times, each time in another order
 	@$(BIN)/python tools/orders.py --jobs $(JOBS) --orders $(ORDERS)

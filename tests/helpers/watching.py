@@ -17,8 +17,8 @@ __all__ = ["watching"]
 _PROGRAM = """\
 import sys
 from risingbandits.cli import main
-from risingbandits.reports.live import _server as server
-server._PORT = int(sys.argv.pop())  # the one that a page of an earlier process knows, or 0 for any
+from risingbandits.reports import _live_page as live_page
+live_page._PORT = int(sys.argv.pop())  # the one that a page of an earlier process knows, or 0 for any
 main()
 """
 

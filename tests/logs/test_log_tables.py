@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from ast import literal_eval
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 
 from risingbandits import RisingBanditsError
 from risingbandits.logs import Recording, read_runs
+from texts import agree, cases
 
 
 def values(found: Recording, metric: str) -> dict[str, list[float]]:
@@ -129,26 +131,17 @@ def test_names_that_are_there_twice_get_a_number(tmp_path: Path) -> None:
     assert len(found.notes) == 1
 
 
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        ("", "is empty: it must hold a row of arm names"),
-        ("just a line", "has no values below its name"),
-        ("step,acc\nx,0.5\n", "column step must have numbers, got 'x'"),
-        ("step,acc\n1,0.5,7\n", "line 2 has 3 cells, but the header has 2 names"),
-        ("a,b\n0.5,x\n", "must be a finite number or empty"),
-        ('{"step": 1, "acc": 0.5}\nno json\n{"step": 2, "acc": 0.5}\n', "line 2 is not JSON"),
-        ('{"log_history": [3]}', "log_history must have entries with a step"),
-        ("step,word\n1,x\n2,y\n", "found none"),
-    ],
-)
-def test_one_sentence_about_files_that_cannot_be_used(tmp_path: Path, content: str, said: str) -> None:
-    with pytest.raises(RisingBanditsError, match=said) as error:
-        read_runs(put(tmp_path / "file.csv", content))
-    assert str(error.value).endswith(".")
-    assert "\n" not in str(error.value)
+@pytest.mark.texts
+@cases("logs")
+def test_one_sentence_about_files_that_cannot_be_used(tmp_path: Path, given: str, said: str) -> None:
+    path = put(tmp_path / "file.csv", literal_eval(given))
+    with pytest.raises(RisingBanditsError) as error:
+        read_runs(path)
+    agree("logs", given, said, str(error.value).replace(str(path), "FILE"))
 
 
-def test_a_path_that_is_not_there(tmp_path: Path) -> None:
+def test_a_path_that_is_not_there_or_has_no_runs(tmp_path: Path) -> None:
+    with pytest.raises(RisingBanditsError, match=r"paths must have runs in them, found none in .* has no numbers"):
+        read_runs(put(tmp_path / "words.csv", "step,word\n1,x\n2,y\n"))
     with pytest.raises(RisingBanditsError, match=r"nothing.csv does not exist\.$"):
         read_runs(tmp_path / "nothing.csv")

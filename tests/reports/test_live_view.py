@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import http.client
 import json
-import signal
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,9 +14,8 @@ import pytest
 from programs import PATIENCE
 from risingbandits import RisingBanditsError
 from risingbandits.allocation.allocator import Allocator
-from risingbandits.reports.live import _page_updates as page_updates
-from risingbandits.reports.live._page_updates import PageUpdates, State
-from risingbandits.reports.live._server import serve
+from risingbandits.reports import _live_page as live_page
+from risingbandits.reports._live_page import PageUpdates, serve
 from sample_stores import WICKED, make_store, reward_of
 from watching import watching
 
@@ -77,24 +75,14 @@ def test_nobody_listens_on_other_addresses(port: int) -> None:
         socket.create_connection(("127.0.0.2", port), timeout=PATIENCE)
 
 
-def test_it_is_ready_only_when_it_handles_signals(store: Path) -> None:
-    handlers = []
-
+def test_it_can_be_interrupted_as_soon_as_it_is_ready(store: Path) -> None:
     def ready(address: str) -> None:
         assert address.startswith("http://127.0.0.1:")
-        handlers.append(signal.getsignal(signal.SIGINT))
-        signal.raise_signal(signal.SIGINT)
+        raise KeyboardInterrupt
 
-    before = signal.signal(
-        signal.SIGINT, signal.default_int_handler
-    )  # ignored in what a shell starts in the background
-    try:
+    for _ in range(2):  # and leaves its port free
         with pytest.raises(KeyboardInterrupt):
             serve(store, ready=ready)
-    finally:
-        signal.signal(signal.SIGINT, before)
-    assert handlers != [signal.default_int_handler]
-    assert len(handlers) == 1
 
 
 def test_the_page_only_for_this_machine(port: int) -> None:
@@ -123,26 +111,18 @@ def test_the_page_only_for_this_machine(port: int) -> None:
 
 def test_the_time_left_goes_by_while_a_pull_runs(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     updates = PageUpdates(store)
-
-    def poll() -> State | None:
-        return updates._thread.submit(updates._poll).result()  # in the thread that has the connection
-
     try:
-        while poll() is not None:
-            pass
-        monkeypatch.setattr(page_updates, "_WHILE_RUNNING", -1.0)
-        assert poll() is None  # nothing runs
+        monkeypatch.setattr(live_page, "_WHILE_RUNNING", -1.0)
+        assert not updates.poll()  # nothing runs
         with Allocator.open(store) as allocator:
             assert allocator.ask() is not None
-            first = poll()
-            assert first is not None
-            updates.state = first
-            second = poll()
-        assert second is not None
-        assert second.number > first.number
-        assert second.event == first.event
-        assert "about" in second.html["answers"]
-        assert "pulls a " in second.html["answers"]
+            assert updates.poll()
+            first = updates.state
+            assert updates.poll()
+        assert updates.state.number > first.number
+        assert updates.state.event == first.event
+        assert "about" in updates.state.html["answers"]
+        assert "pulls a " in updates.state.html["answers"]
     finally:
         updates.close()
 

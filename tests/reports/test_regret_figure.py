@@ -142,22 +142,3 @@ def test_axes_of_the_user() -> None:
         ax = Figure(figsize=(6, 4)).add_subplot()
         assert CLOSE.plot(ax, legend=legend, policies=["policy number 0"]) is ax
         assert drawn(ax).get_figwidth() == 6
-
-
-@pytest.mark.parametrize(
-    ("options", "sentence"),
-    [
-        ({"policies": ["kl"]}, "policies must be one of"),
-        ({"policies": "policy number 1"}, "policies must be one or more of the result's labels"),
-        ({"policies": []}, "policies must be one or more of the result's labels"),
-        ({"log": "z"}, "log must be one of"),
-        ({"legend": "left"}, "legend must be one of"),
-        ({"width": "half"}, "width must be one of column, page"),
-        ({"width": 0.1}, "width must be a finite number >= 1"),
-        ({"path": "figure.bmp"}, "path must end in .pdf, .png or .svg, got 'figure.bmp'"),
-        ({"ax": Figure().add_subplot(), "width": 3}, "width is for a new figure"),
-    ],
-)
-def test_options_that_cannot_be(options: dict[str, object], sentence: str) -> None:
-    with pytest.raises(RisingBanditsError, match=sentence):
-        CLOSE.plot(**options)  # type: ignore[arg-type]

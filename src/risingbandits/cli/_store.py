@@ -70,7 +70,7 @@ def status(
     from risingbandits.allocation.stores.reader import open_reader
 
     if live:
-        from risingbandits.reports.live._server import serve
+        from risingbandits.reports._live_page import serve
 
         try:
             serve(store, ready=lambda address: typer.echo(f"Live at {address} (Ctrl-C to stop)"))

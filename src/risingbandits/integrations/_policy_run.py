@@ -17,7 +17,7 @@ def begin(
     seed: Any = None,
     objective: str | Objective = DEFAULT.name,
 ) -> Policy:
-    """A run of a policy with the given settings, for rewards in [0, 1]; policies as for `Allocator`.
+    """A run of a policy, for rewards in [0, 1]; policies as for `Allocator`.
 
     >>> begin(None, n_arms=3), begin("round-robin", n_arms=3)
     (Auto(), RoundRobin())
@@ -62,7 +62,7 @@ class PolicyRun:
         self.policy.tell(self.arm, reward)
         self._arm = self.policy.ask()
 
-    # Compiled kernels do not belong in a pickle: it holds settings and numbers, and finds the kernels by the class.
+    # Compiled kernels do not belong in a pickle: it holds parameters and numbers, and finds the kernels by the class.
 
     def __getstate__(self) -> dict[str, Any]:
         policy = self.policy

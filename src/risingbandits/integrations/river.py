@@ -111,7 +111,7 @@ class _Rising:
         run.tell(reward)
 
     def clone(self, new_params: dict[str, Any] | None = None, include_attributes: bool = False) -> Any:
-        """A fresh selector with the same settings. Its models are fresh as well, which River's lists are not."""
+        """A fresh selector with the same parameters. Its models are fresh as well, which River's lists are not."""
         params = {"models": [model.clone() for model in self.models], **(new_params or {})}
         if include_attributes:
             params["models"] = (new_params or {}).get("models", self.models)
@@ -137,7 +137,7 @@ class RisingClassifier(_Rising, ModelSelectionClassifier):
     models : list of river classifiers
         At least two.
     policy : str, Policy or None
-        A policy or its name, also with settings: "commit-ucb(sigma=0.1)"; None is `GaussianUCB`, which estimates the
+        A policy or its name, also with parameters: "commit-ucb(sigma=0.1)"; None is `GaussianUCB`, which estimates the
         noise of the rewards.
     metric : river metric, optional
         Scores single predictions, see `SampleScore`; None is Accuracy.

@@ -98,7 +98,7 @@ class RisingSelector(MetaEstimatorMixin, _BaseComposition):  # type: ignore[misc
     batch_size : int
         Rows of a batch; default 32.
     policy : str, Policy or None
-        A policy or its name, also with settings: "commit-ucb(sigma=0.1)"; None is `Auto` for the objective.
+        A policy or its name, also with parameters: "commit-ucb(sigma=0.1)"; None is `Auto` for the objective.
     objective : {"best-arm", "cumulative"} or Objective
         What counts: the estimator that is kept, or the predictions on the way.
     validation_fraction : float
@@ -157,12 +157,12 @@ class RisingSelector(MetaEstimatorMixin, _BaseComposition):  # type: ignore[misc
     # -- scikit-learn's conventions -----------------------------------------------------------------------------
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The settings; with ``deep`` those of the candidates too, as ``name__setting``."""
+        """The parameters; with ``deep`` those of the candidates too, as ``name__parameter``."""
         params: dict[str, Any] = self._get_params("estimators", deep=deep)
         return params
 
     def set_params(self, **params: Any) -> RisingSelector:
-        """Change settings, candidates (by name) or settings of candidates (``name__setting``)."""
+        """Change parameters, candidates (by name) or parameters of candidates (``name__parameter``)."""
         self._set_params("estimators", **params)
         return self
 

@@ -15,6 +15,7 @@ from risingbandits.problems import RisingBandit
 from risingbandits.simulation.result import Result
 
 MUTED = -1  # place of what is grey: many arms together
+BLACK = 6  # place of black, or of white where it is dark
 _MOST_ARMS = 20  # of a table of shares; the others together
 _MOST_CURVES = 7  # in colour, one colour each; the others grey
 _TABLE_ROWS = 10
@@ -42,6 +43,15 @@ def policy_places(labels: Sequence[str]) -> dict[str, int]:
     taken = {_POLICY_PLACES[label] for label in labels if label in _POLICY_PLACES}
     left = (place for place in count() if place not in taken)
     return {label: _POLICY_PLACES[label] if label in _POLICY_PLACES else next(left) for label in labels}
+
+
+def coloured(number: int) -> int:
+    """Places in the palette without black, which is too heavy for areas: 0 to 5, 7 to 12 and so on.
+
+    >>> [coloured(number) for number in (0, 5, 6, 12)]
+    [0, 5, 7, 14]
+    """
+    return number + number // BLACK
 
 
 class Line(NamedTuple):

@@ -12,7 +12,7 @@ from risingbandits._core.tables import TextTable
 from risingbandits._core.types import Floats, Ints
 from risingbandits.logs.advice import Advice
 from risingbandits.logs.replay import Course, Replay
-from risingbandits.reports._figure_data import MUTED, Line, lines_table
+from risingbandits.reports._figure_data import BLACK, MUTED, Line, coloured, lines_table
 from risingbandits.reports._tables import check_table, outcome_table, spending_table, verdicts_table
 from risingbandits.reports.pages import _plotly_figures as draw
 from risingbandits.reports.pages.layout import Block, Code, Fact, Facts, Figure, Page, Section, Table, Text
@@ -20,8 +20,7 @@ from risingbandits.theory.estimators._measured import CurveReport
 from risingbandits.theory.estimators._questions import Verdict, early_ranks, whole_curves
 
 _MOST_ARMS = 12  # shown one by one; the others together, or grey
-_LEAD = 6  # the place of the arm that would be recommended in the palette: black, or white where it is dark
-_PLACES = [place for place in range(2 * _MOST_ARMS) if place % 7 != _LEAD]
+_PLACES = [coloured(number) for number in range(_MOST_ARMS)]
 _MOST_COLOURED, _MOST_GREY, _POINTS, _MOST_ROWS = 7, 60, 120, 200
 _TENTHS = np.arange(1, 11) / 10
 _LEAST_ARMS, _LEAST_VALUES = 3, 10
@@ -122,7 +121,7 @@ def _race(outcome: Replay, course: Course, arms: Sequence[int], metric: str) -> 
     steps = np.unique(np.concatenate([new, np.maximum(new - 1, 0), [len(course.kept) - 1]]))
     steps = steps if len(new) <= 5 * _POINTS else _thinned(len(course.kept))
     worth = outcome.final[course.kept[steps]]
-    lead = Line("final value of the arm kept then", _LEAD, _from_one(steps), worth, bold=True)
+    lead = Line("final value of the recommended arm", BLACK, _from_one(steps), worth, bold=True)
     rows = [
         (f"{at + 1:,}", outcome.arms[course.kept[at]], f"{outcome.final[course.kept[at]]:.4g}")
         for at in new[:_MOST_ROWS].tolist()

@@ -207,4 +207,4 @@ def _named_rows(names: Sequence[str], **settings: Any) -> dict[str, Any]:
 
 
 def _layout(x: dict[str, Any], y: dict[str, Any], **settings: Any) -> dict[str, Any]:
-    return {"xaxis": x, "yaxis": y, "showlegend": False, "margin": {"l": 8, "r": 24, "t": 8, "b": 8}, **settings}
+    return {"xaxis": x, "yaxis": y, "showlegend": False, "margin": {"l": 8, "r": 24, "t": 30, "b": 8}, **settings}

@@ -11,7 +11,7 @@ from risingbandits._core.types import Floats, Ints
 from risingbandits.allocation._arm_state import ArmState
 from risingbandits.allocation.status.arm_table import AllocationTable, ArmRow
 from risingbandits.reports._allocation_log import AllocationLog
-from risingbandits.reports._figure_data import MUTED, Line, lines_table
+from risingbandits.reports._figure_data import MUTED, Line, coloured, lines_table
 from risingbandits.reports.pages import _plotly_figures as draw
 from risingbandits.reports.pages.layout import Figure
 
@@ -39,7 +39,7 @@ def palette_places(log: AllocationLog) -> list[int]:
     tried, first = np.unique(log.tells()[0], return_index=True)
     order = tried[np.argsort(first)].tolist()
     order += sorted(set(range(len(log.arms))).difference(order))
-    return [int(place) for place in np.argsort(order)]
+    return [coloured(int(place)) for place in np.argsort(order)]
 
 
 def spent_over_time(log: AllocationLog, arms: Sequence[int]) -> Figure:

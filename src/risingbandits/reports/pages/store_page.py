@@ -140,7 +140,7 @@ def allocation_page(log: AllocationLog, shown: str, live: bool = False) -> Page:
     arms, best = shown_arms(log), log.ledger.recommend()
     found = allocation_table(log.ledger)
     table = log.arms_table(_MOST_ROWS, found.text_table())._replace(title="Arms, most spent first")
-    reasons = Text("reasons", "; ".join(found.sentences()) or "Nothing is known yet.")
+    reasons = " ".join(f"{text[:1].upper()}{text[1:]}." for text in found.sentences()) or "Nothing is known yet."
     sections = [
         Section(
             "summary",
@@ -149,7 +149,11 @@ def allocation_page(log: AllocationLog, shown: str, live: bool = False) -> Page:
         ),
         Section("budget", "Where the budget went, and when", [spent_over_time(log, arms), spent_by_block(log, arms)]),
         Section("learning", "Learning curves", [learning_curves(log, arms, found)]),
-        Section("arms", "Arms", [_arms("arms-table", table, len(log.arms), best, "recommended"), reasons]),
+        Section(
+            "arms",
+            "Arms",
+            [_arms("arms-table", table, len(log.arms), best, "recommended"), Text("reasons", reasons)],
+        ),
         Section("decision", "The last decision", _decision(log), folded=True),
         Section("failures", "Failures", [_failures(log)], folded=True),
         Section("settings", "Settings", _settings(log, shown), folded=True),

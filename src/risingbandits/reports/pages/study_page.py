@@ -114,7 +114,7 @@ def _section(study: SavedStudy, key: str, titled: bool) -> Section:
         )
         blocks.append(Text(f"{key}-curves", missing))
     rows = list(study.result.settings.items())
-    policies = TextTable(("name here", "policy and its settings"), rows, frozenset(), "Policies")
+    policies = TextTable(("label", "policy and its parameters"), rows, frozenset(), "Policies")
     blocks += [Table(f"{key}-settings", policies), Facts(f"{key}-facts", _facts(study))]
     return Section(key, study.title if titled else "Results", blocks)
 

@@ -1,1 +1,0 @@
-"""A page that follows a store while others write to it."""
