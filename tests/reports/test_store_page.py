@@ -326,7 +326,7 @@ def test_a_live_page_tells_no_time_where_nobody_is_at_work(tmp_path: Path, capsy
     ("arguments", "sentence"),
     [
         (["status", "--live", "nothing.db"], "nothing.db does not exist"),
-        (["status", "--live", "--json", "nothing.db"], "live cannot be combined with other options"),
+        (["status", "--live", "--json", "nothing.db"], "live cannot be combined with events or json"),
         (["report", "text.db"], "text.db"),
     ],
 )
