@@ -55,23 +55,17 @@ def test_ptrr_decides_as_defined(problem: RisingBandit, settings: dict[str, Any]
     ("problem", "settings", "rules"),
     [
         (BENIGN, {}, {"committed"}),
-        (BENIGN, {"explores": "upper"}, {"committed"}),
-        (BENIGN, {"bounds": "sum"}, set()),
         (CLOSE, {}, {"committed"}),
-        (CLOSE, {"bounds": "sum"}, {"committed"}),
-        (CLOSE, {"bounds": "sum", "explores": "upper"}, {"guess"}),
         (WORST, {"m": 0.9}, {"given up"}),
-        (WORST, {"bounds": "sum", "explores": "upper"}, {"guess"}),
         (WORST, {"B": 200, "alpha": 0.5}, {"guess"}),
         (NOISY, {"window": 10}, {"committed"}),
         (WORST.with_noise(Gaussian(0.01)), {"window": 30}, {"guess"}),
-        (WORST.with_noise(Gaussian(0.01)), {"window": 20, "explores": "upper", "m": 0.9}, {"given up"}),
+        (WORST.with_noise(Gaussian(0.01)), {"window": 20, "m": 0.9}, {"given up"}),
     ],
 )
 def test_hybrid_decides_as_defined(problem: RisingBandit, settings: dict[str, Any], rules: set[str]) -> None:
     said: list[str] = []
     told = {"alpha": settings.get("alpha", 1.0), "first": settings.get("B"), "m": settings.get("m")}
-    told |= {"upper": settings.get("explores") == "upper", "sums": settings.get("bounds") == "sum"}
     for seed in range(3):
         expected = play(slow.hybrid(said, **told, window=settings.get("window", 1)), problem, HORIZON, seed)
         assert play_policy(HybridPTRR(**settings), problem, HORIZON, seed) == expected
@@ -138,7 +132,7 @@ def test_reasons_name_the_rule() -> None:
 
 @pytest.mark.parametrize(
     "policy",
-    [PTRR(m=0.5, alpha=0.3, window=4), PTRR(m=0.0), HybridPTRR(B=10), HybridPTRR(m=0.7, bounds="sum", window=3)],
+    [PTRR(m=0.5, alpha=0.3, window=4), PTRR(m=0.0), HybridPTRR(B=10), HybridPTRR(m=0.7, window=3)],
     ids=repr,
 )
 def test_settings_keep_the_contract(policy: Policy) -> None:

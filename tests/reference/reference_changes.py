@@ -115,7 +115,6 @@ def divergence(p: Floats, q: float) -> Floats:
 class GLRKLUCB(Restarting):
     c = 3.0
     restart = "local"
-    every = step = 1
     alpha: float | None = None
     delta: float | None = None
     changes = 1
@@ -135,19 +134,17 @@ class GLRKLUCB(Restarting):
 
     def changed(self, own: list[float]) -> bool:
         n = len(own)
-        if n % self.every:
-            return False
         delta = 1 / math.sqrt(self.events() * self.horizon) if self.delta is None else self.delta
-        return statistic(own, self.step) >= math.log(3 * n**1.5 / delta)
+        return statistic(own) >= math.log(3 * n**1.5 / delta)
 
     def restarts_all(self) -> bool:
         return self.restart == "global"
 
 
-def statistic(own: list[float], step: int = 1) -> float:
+def statistic(own: list[float]) -> float:
     """The highest of s kl(mean of the first s, mean of all) + (n - s) kl(mean of the others, mean of all)."""
     n, sums = len(own), np.cumsum(own)
-    s = np.arange(step, n, step)
+    s = np.arange(1, n)
     mean = float(sums[-1]) / n
     if not s.size or not 0 < mean < 1:
         return 0.0

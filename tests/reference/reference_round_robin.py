@@ -85,8 +85,6 @@ def hybrid(
     alpha: float = 1.0,
     first: int | None = None,
     m: float | None = None,
-    upper: bool = False,
-    sums: bool = False,
     window: int = 1,
 ) -> Reference:
     def run(n_arms: int, horizon: int, rng: np.random.Generator) -> Play:
@@ -102,12 +100,9 @@ def hybrid(
                     left = horizon - len(own)
                     now, rise = level(own, window), slope(own, window)
                     low, high = now, now + left * rise
-                    if sums:
-                        low = math.fsum(own) + left * now
-                        high = low + rise * left * (left + 1) / 2
                 lows.append(low)
                 highs.append(high)
-                index.append(high if upper else high - low)
+                index.append(high - low)
             best = best_of(lows)
             if lows[best] > max(highs[:best] + highs[best + 1 :]):
                 said.append("committed")

@@ -33,8 +33,6 @@ class State(NamedTuple):
     m: float  # level of the best arm, NaN: to be guessed
     window: int  # rewards in a level
     first_stage: int  # rounds of the first stage
-    of_sums: int  # 1: the first stage compares what arms earn in all, 0: where they end
-    by_upper: int  # 1: it pulls the arm with the highest upper bound, 0: the one with the widest bounds
     order: np.ndarray  # (K,) arms in the order in which they are opened, once it is drawn
     marks: np.ndarray  # (3,) stage; place of the arm whose turn it is, or the arm committed to; drawn or not
     bar: np.ndarray  # (3,) m and tau of the second stage; the number that decides the guess of m
@@ -43,7 +41,6 @@ class State(NamedTuple):
     bounds: np.ndarray  # (K, 2) of what the arm comes to
     value: np.ndarray  # (K,) index of the first stage
     pulls: np.ndarray  # (K,)
-    total: np.ndarray  # (K,) sums of the rewards
     pool: np.ndarray  # rewards of all arms (histories)
     places: np.ndarray
 
@@ -64,7 +61,6 @@ def add(state: State, arm: int, reward: float) -> None:
     """One more reward of the arm."""
     n = state.pulls[arm] + 1
     state.pulls[arm] = n
-    state.total[arm] += reward
     histories.append(state.pool, state.places, arm, n, reward)
 
 
@@ -186,7 +182,7 @@ class RandomRoundRobin(Policy):
     m: float | None
     window: int
 
-    def _fresh(self, n_arms: int, horizon: int, capacity: int, first_stage: int, sums: bool, upper: bool) -> State:
+    def _fresh(self, n_arms: int, horizon: int, capacity: int, first_stage: int) -> State:
         """The state before the first round, with a first stage of this many rounds."""
         bar = np.array([0.0, 1.0, 0.0])
         marks = np.zeros(3, dtype=np.int64)
@@ -199,8 +195,6 @@ class RandomRoundRobin(Policy):
             m=math.nan if self.m is None else float(self.m),
             window=int(self.window),
             first_stage=int(first_stage),
-            of_sums=int(sums),
-            by_upper=int(upper),
             order=np.arange(n_arms),
             marks=marks,
             bar=bar,
@@ -209,7 +203,6 @@ class RandomRoundRobin(Policy):
             bounds=np.tile([-np.inf, np.inf], (n_arms, 1)),
             value=np.full(n_arms, np.inf),
             pulls=np.zeros(n_arms, dtype=np.int64),
-            total=np.zeros(n_arms),
             pool=np.empty(histories.places_for(n_arms, capacity)),
             places=histories.new_places(n_arms),
         )

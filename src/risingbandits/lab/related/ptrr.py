@@ -94,7 +94,7 @@ class PTRR(rr.RandomRoundRobin):
     def _new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
         rounds = horizon or 1
         looks = n_arms * max(rounds // (2 * n_arms), 1) if self.m is None else 0
-        return self._fresh(n_arms, rounds, capacity, looks, sums=False, upper=False)
+        return self._fresh(n_arms, rounds, capacity, looks)
 
     def _why_next(self, at: Moment) -> str:
         return rr.looked_at(at) if at.state.marks[rr.STAGE] == rr.FIRST else super()._why_next(at)
