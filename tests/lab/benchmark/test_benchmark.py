@@ -62,7 +62,7 @@ def test_all_benchmarks_without_data(tmp_path: Path, capsys: pytest.CaptureFixtu
     summary = json.loads((tmp_path / "benchmark.json").read_text())
     found = summary["objectives"]["cumulative"]
     groups = found["groups"]
-    assert {"presets", "families", "random", "misspecified", "pairs", "stationary", "many-arms"} <= set(groups)
+    assert {"presets", "random", "pairs", "stationary", "many-arms"} <= set(groups)
     assert {group["kind"] for group in groups.values()} == {"synthetic"}
     assert "NaN" not in (tmp_path / "benchmark.json").read_text()
     page = (tmp_path / "benchmark.md").read_text()
@@ -114,7 +114,7 @@ def test_a_policy_under_two_labels_is_played_once(tmp_path: Path, played: list[t
 
 
 def test_equal_bytes_whatever_the_threads_and_the_history(tmp_path: Path) -> None:
-    arguments = ["--benchmarks", "random,families", "--policies"]
+    arguments = ["--benchmarks", "random,pairs", "--policies"]
     play(tmp_path / "a", *arguments, "sw-ts,kl-ucb")
     play(tmp_path / "b", *arguments, "kl-ucb", "--jobs", "2")
     play(tmp_path / "b", *arguments, "sw-ts,kl-ucb", "--jobs", "2")
@@ -153,7 +153,7 @@ def test_a_failure_is_reported_and_stops_nobody(tmp_path: Path, played: list[tup
         (["--objective", "best"], "objective must be one of cumulative, best-arm"),
         (["--benchmarks", "real"], "set RISINGBANDITS_DATA to the folder that holds curves/"),
         (["--benchmarks", "taskset"], "set RISINGBANDITS_DATA to the folder that holds curves/"),
-        (["--benchmarks", "pars"], "benchmarks must be one of 31 names; got 'pars', did you mean 'pairs'?"),
+        (["--benchmarks", "pars"], "benchmarks must be one of 29 names; got 'pars', did you mean 'pairs'?"),
         (["--policies", "kl-uc"], "did you mean 'kl-ucb'?"),
         (["--runs", "0"], "runs must be an integer >= 1, got 0."),
     ],

@@ -85,7 +85,7 @@ def crossing(objective: str, seed: int, sizes: Sizes) -> Iterator[Benchmark]:
             SimulatedProblem(
                 f"K = {n_arms}, {ratio} pulls each, {number}",
                 partial(_drawn, n_arms, ratio, (seed, n_arms, ratio, number), noise),
-                sizes.runs_per_instance,
+                1,
                 seed_of(seed, f"{name} {n_arms} {ratio}", number),
                 objective=objective,
             )

@@ -33,9 +33,7 @@ _OF_DATA = (  # benchmarks that need files; known also where these are missing
 
 _SYNTHETIC: dict[str, Callable[[int, Sizes], Iterator[Benchmark]]] = {
     "presets": synthetic.presets,
-    "families": synthetic.families,
     "random": synthetic.random_instances,
-    "misspecified": synthetic.bent,
     "pairs": synthetic.pairs,
     "noisy-short": partial(synthetic.noisy_short, "cumulative"),
     "stationary": synthetic.stationary,

@@ -1,4 +1,4 @@
-"""Benchmarks of simulated problems: presets, random instances, hard cases, noise, constant arms and many arms."""
+"""Benchmarks of simulated problems: presets, random instances, lower-bound pairs, noise, constant and many arms."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import numpy as np
 
 from risingbandits._core.errors import check_positive_int
 from risingbandits.lab.benchmark._problems import Benchmark, Problem, SimulatedProblem, seed_of
-from risingbandits.lab.benchmark.bent_curves import SHAPES, misspecified, plateau_instance
 from risingbandits.lab.paper.pairs import problem_pair
 from risingbandits.problems import (
     Bernoulli,
@@ -42,23 +41,17 @@ _SHORT_NOISES: dict[str, Noise] = {
 class Sizes:
     """How much work.
 
-    Runs of a benchmark of one problem, number of random instances and runs of each, orders of the arms of real tasks.
+    Runs of a benchmark of one problem, number of random instances, orders of the arms of real tasks.
     """
 
     runs: int = 50
     instances: int = 100
-    runs_per_instance: int = 1
     orders: int = 10
     quick: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("runs", "instances", "runs_per_instance", "orders"):
+        for name in ("runs", "instances", "orders"):
             check_positive_int(name, getattr(self, name))
-
-    @property
-    def some(self) -> int:
-        """Runs of a benchmark whose problem is not the heavy-tailed one, or has no noise."""
-        return max(min(3, self.runs), self.runs // 5)
 
     def at(self, horizon: int) -> int:
         """Runs of a problem at a horizon that is not its own: fewer for long ones."""
@@ -82,48 +75,20 @@ def presets(seed: int, sizes: Sizes) -> Iterator[Benchmark]:
                 yield _one(label, "presets", partial(_preset, name, noise, horizon), runs, seed)
 
 
-def families(seed: int, sizes: Sizes) -> Iterator[Benchmark]:
-    """Power laws and exponentials with 8, 50 and 200 arms."""
-    kinds = {"power law": power_law_problem, "exponential": exponential_problem}
-    for family, draw in kinds.items():
-        for n_arms in (8,) if sizes.quick else (8, 50, 200):
-            for horizon, noise in ((20_000, "Gaussian"), (20_000, "Bernoulli"), (200_000, "Gaussian")):
-                rounds = sizes.horizon(horizon)
-                build = partial(_drawn, draw, n_arms, rounds, _NOISES[noise], f"{family} {n_arms}", seed)
-                label = f"{family}, K = {n_arms}, {noise}, T = {rounds:,}"
-                runs = max(1, sizes.at(horizon) // 10)
-                yield _many(label, "families", build, 2 if sizes.quick else 6, runs, seed)
-
-
 def random_instances(seed: int, sizes: Sizes) -> Iterator[Benchmark]:
     """Fresh instances of the random generator, the same arms with both kinds of noise."""
     horizon = sizes.horizon(50_000)
     for noise, kind in _NOISES.items():
         build = partial(_drawn, _any_arms, 0, horizon, kind, "random", seed)
         label = f"random instances, {noise}, T = {horizon:,}"
-        yield _many(label, "random", build, sizes.instances, sizes.runs_per_instance, seed)
-
-
-def bent(seed: int, sizes: Sizes) -> Iterator[Benchmark]:
-    """Curves that break the assumptions."""
-    horizon, short = sizes.horizon(200_000), sizes.horizon(50_000)
-    for shape in SHAPES:
-        for name in _PAPER:
-            build = partial(_bent, name, shape, horizon)
-            yield _one(f"{shape}, {name}, T = {horizon:,}", "misspecified", build, sizes.some, seed)
-        drawn = partial(_bent_random, shape, short, seed)
-        label = f"{shape}, random instances, T = {short:,}"
-        yield _many(label, "misspecified", drawn, min(10, sizes.instances), 1, seed)
-    plateaus = partial(_drawn, plateau_instance, 8, short, _NOISES["Gaussian"], "plateau", seed)
-    label = f"plateau then second rise, K = 8, T = {short:,}"
-    yield _many(label, "misspecified", plateaus, min(30, sizes.instances), 1, seed)
+        yield _many(label, "random", build, sizes.instances, 1, seed)
 
 
 def pairs(seed: int, sizes: Sizes) -> Iterator[Benchmark]:
     """The lower-bound pairs, of which the worse side counts."""
     horizon = max(1_100, sizes.horizon(50_000))  # T^0.9 is at most T/2 from 1,024 on
     for kind, noise in (("sigma 0.1", Gaussian(0.1)), ("no noise", NoNoise())):
-        runs = sizes.runs if isinstance(noise, Gaussian) else sizes.some
+        runs = sizes.runs if isinstance(noise, Gaussian) else max(min(3, sizes.runs), sizes.runs // 5)
         for beta in (None, 0.5, 0.7, 0.9):
             name = f"pair {'concave' if beta is None else f'beta {beta:g}'}, {kind}, T = {horizon:,}"
             sides = tuple(
@@ -138,7 +103,7 @@ def noisy_short(objective: str, seed: int, sizes: Sizes) -> Iterator[Benchmark]:
     for name, noise in _SHORT_NOISES.items():
         build = partial(_drawn, power_law_problem, 10, 1_000, noise, "noisy short", seed)
         label = f"noisy-short {name}"
-        benchmark = _many(label, label, build, sizes.instances, max(5, sizes.runs_per_instance), seed, objective)
+        benchmark = _many(label, label, build, sizes.instances, 5, seed, objective)
         yield replace(benchmark, measure="share")
 
 
@@ -207,14 +172,6 @@ def _any_arms(_: int, horizon: int, source: np.random.SeedSequence, noise: Noise
 def _constant_arms(n_arms: int, horizon: int, source: np.random.SeedSequence, noise: Noise) -> RisingBandit:
     means = np.random.default_rng(source).random(n_arms)
     return RisingBandit([ConstantCurve(mean) for mean in means.tolist()], noise, horizon, "stationary")
-
-
-def _bent(name: str, shape: str, horizon: int) -> RisingBandit:
-    return misspecified(get_problem(name), shape, horizon)
-
-
-def _bent_random(shape: str, horizon: int, seed: int, number: int) -> RisingBandit:
-    return misspecified(_drawn(_any_arms, 0, horizon, _NOISES["Gaussian"], "misspecified", seed, number), shape)
 
 
 def _side(side: str, beta: float | None, horizon: int, noise: Noise) -> RisingBandit:
