@@ -48,9 +48,9 @@ PAIRS: list[tuple[Policy, type[reference.Restarting], dict[str, Any]]] = [
     (GLRKLUCB(restart="global", changes=3), reference.GLRKLUCB, {"restart": "global", "changes": 3}),
     (GLRKLUCB(restart="global", alpha=0.1), reference.GLRKLUCB, {"restart": "global", "alpha": 0.1}),
     (
-        GLRKLUCB(c=0.0, delta=0.5),
+        GLRKLUCB(every=10, c=0.0, delta=0.5),
         reference.GLRKLUCB,
-        {"c": 0.0, "delta": 0.5},
+        {"every": 10, "c": 0.0, "delta": 0.5},
     ),
 ]
 SENSITIVE = [pair[0] for pair in PAIRS if repr(pair[0]) not in ("CUSUMUCB()", "MUCB()")]
@@ -86,7 +86,7 @@ def test_decisions_equal_the_reference(
         MUCB(w=4, b=0.4),
         MUCB(w=2, b=0.0, gamma=0.0, ties="random"),
         GLRKLUCB(restart="global", delta=1.0),
-        GLRKLUCB(alpha=1.0, ties="random", reward_range=(-0.5, 1.5)),
+        GLRKLUCB(alpha=1.0, every=3, ties="random", reward_range=(-0.5, 1.5)),
     ],
     ids=repr,
 )

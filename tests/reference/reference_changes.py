@@ -115,6 +115,7 @@ def divergence(p: Floats, q: float) -> Floats:
 class GLRKLUCB(Restarting):
     c = 3.0
     restart = "local"
+    every = 1
     alpha: float | None = None
     delta: float | None = None
     changes = 1
@@ -134,6 +135,8 @@ class GLRKLUCB(Restarting):
 
     def changed(self, own: list[float]) -> bool:
         n = len(own)
+        if n % self.every:
+            return False
         delta = 1 / math.sqrt(self.events() * self.horizon) if self.delta is None else self.delta
         return statistic(own) >= math.log(3 * n**1.5 / delta)
 

@@ -30,7 +30,7 @@ TEACHER = ((1, 1, 1, 1), (0, 1, 0, 0), (0, 0, 1, 1), (0, 0, 1, 1))  # directed: 
 
 def problem_with(sigma: float, horizon: int, triggers: Any = PATH, seed: int = 6) -> RisingBandit:
     problem = power_law_problem(4, horizon, seed=seed, noise=Gaussian(sigma) if sigma else NoNoise())
-    return with_triggers(problem, TriggerGraph(triggers, directed=True))
+    return with_triggers(problem, TriggerGraph(triggers))
 
 
 @pytest.mark.parametrize("triggers", [PATH, TEACHER], ids=["path", "teacher"])

@@ -46,7 +46,7 @@ def graphs(draw: st.DrawFn, n_arms: int, directed: bool = False) -> TriggerGraph
     edges = np.array(draw(st.lists(st.booleans(), min_size=n_arms**2, max_size=n_arms**2))).reshape(n_arms, n_arms)
     if not directed:
         edges = np.triu(edges) | np.triu(edges).T
-    return TriggerGraph(edges | np.eye(n_arms, dtype=bool), directed)
+    return TriggerGraph(edges | np.eye(n_arms, dtype=bool))
 
 
 def graph_of(problem: RisingBandit) -> TriggerGraph | None:
@@ -75,8 +75,8 @@ def test_the_graph_knows_its_groups_and_counts(data: st.DataObject, n_arms: int,
     assert graph.counts(pulls).tolist() == [
         reference.triggers_of(graph.matrix.tolist(), order, arm) for arm in range(n_arms)
     ]
-    assert graph == TriggerGraph(graph.matrix, directed) == pickle.loads(pickle.dumps(graph))
-    assert hash(graph) == hash(TriggerGraph(graph.matrix.astype(float), directed))
+    assert graph == TriggerGraph(graph.matrix) == pickle.loads(pickle.dumps(graph))
+    assert hash(graph) == hash(TriggerGraph(graph.matrix.astype(float)))
 
 
 def test_cliques_are_written_as_groups() -> None:
@@ -87,7 +87,7 @@ def test_cliques_are_written_as_groups() -> None:
     assert not graph.is_restless
     assert repr(graph) == "TriggerGraph(5 arms, 3 cliques)"
     assert repr(TriggerGraph(PATH)) == "TriggerGraph(3 arms, 2 edges)"
-    assert repr(TriggerGraph([[1, 1], [0, 1]], directed=True)) == "TriggerGraph(2 arms, 1 directed edges)"
+    assert repr(TriggerGraph([[1, 1], [0, 1]])) == "TriggerGraph(2 arms, 1 directed edges)"
     with pytest.raises(ValueError, match="read-only"):
         graph.matrix[0, 0] = 0
 
@@ -137,7 +137,7 @@ def test_pulls_and_gains_equal_the_definition(noise: Any, directed: bool) -> Non
     matrix = [[1, 1, 0, 0], [0, 1, 1, 0], [0, 0, 1, 0], [1, 0, 0, 1]] if directed else None
     problem = graph_problem(4, horizon, seed=5, noise=noise)
     if matrix is not None:
-        problem = with_triggers(problem, TriggerGraph(matrix, directed=True))
+        problem = with_triggers(problem, TriggerGraph(matrix))
     assert graph_of(problem) is not None
     runner = Runner(RLessUCB(sigma=0.1), problem, horizon, np.arange(1, horizon + 1))
     for seed in (1, 2):  # the second run starts anew

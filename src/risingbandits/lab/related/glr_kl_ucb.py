@@ -52,6 +52,7 @@ class State(NamedTuple):
     c: float
     log_factor: float  # log(3 / delta)
     forced: int  # floor(K / alpha)
+    every: int  # pulls between tests
     all_arms: bool  # global restarts
     low: float  # rewards x become (x - low) / width, clipped to [0, 1]
     width: float
@@ -81,7 +82,7 @@ def select(state: State, t: int, available: Mask, rng: Rng) -> int:
 @kernel
 def update(state: State, t: int, arm: int, reward: float, rng: Rng) -> None:
     n = recent_means.add(state, arm, reward_scale.unit(reward, state.low, state.width))
-    if _has_changed(state, arm, n):
+    if n % state.every == 0 and _has_changed(state, arm, n):
         _restart(state, t, arm)
     else:
         f = _kl.threshold(t - state.since[arm], state.c)
@@ -222,6 +223,8 @@ class GLRKLUCB(Policy):
         U, the number of changes that alpha and delta are set for. Default 1, as when it is unknown.
     c : float
         Factor of log log in the index. Default 3, as in KL-UCB.
+    every : int
+        An arm is tested when its rewards since the restart are a multiple of this. Default 1: after every pull.
     reward_range : (float, float)
         Range that is mapped onto [0, 1]; what lies outside is clipped.
     ties : {"lowest", "random"}
@@ -247,6 +250,7 @@ class GLRKLUCB(Policy):
     delta: float | None = number(None, above=0.0, maximum=1.0)
     changes: int = integer(1)
     c: float = number(3.0, minimum=0.0)
+    every: int = integer(1)
     reward_range: tuple[float, float] = unit_range()
     ties: str = tie_rule()
 
@@ -261,6 +265,7 @@ class GLRKLUCB(Policy):
             c=float(self.c),
             log_factor=math.log(3.0 / delta),
             forced=_restarts.period(n_arms, alpha),
+            every=int(self.every),
             all_arms=self.restart == "global",
             low=low,
             width=width,

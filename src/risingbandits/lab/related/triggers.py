@@ -24,7 +24,6 @@ from risingbandits._core.errors import (
     RisingBanditsError,
     check_counts,
     check_finite,
-    check_flag,
     check_positive_int,
     shown,
 )
@@ -50,15 +49,15 @@ ONE_CLIQUE = "one clique"  # a best policy beside those of other problems
 _DEFAULT_NOISE = Gaussian(0.1)
 
 
-def check_trigger_matrix(name: str, value: Any, n_arms: int | None = None, directed: bool = True) -> Ints:
-    """``value`` as a square array of 0 and 1 with ones on the diagonal, symmetric unless it is ``directed``.
+def check_trigger_matrix(name: str, value: Any, n_arms: int | None = None) -> Ints:
+    """``value`` as a square array of 0 and 1 with ones on the diagonal.
 
     Row j, column i is 1 where a pull of arm j makes arm i rise; the diagonal is 1 because an arm's own pulls always do.
 
-    >>> check_trigger_matrix("triggers", [[1, 1], [0, 1]], directed=False)
+    >>> check_trigger_matrix("triggers", [[1, 1], [0, 0]])
     Traceback (most recent call last):
         ...
-    risingbandits.RisingBanditsError: triggers must be symmetric, got 1 at [0, 1] and 0 at [1, 0].
+    risingbandits.RisingBanditsError: triggers must have ones on the diagonal, got 0 at [1, 1].
     """
     try:
         matrix = np.asarray(value)
@@ -77,14 +76,7 @@ def check_trigger_matrix(name: str, value: Any, n_arms: int | None = None, direc
         if wrong.any():
             row, column = np.argwhere(wrong)[0].tolist()
             raise RisingBanditsError(f"{name} must {allowed}, got {shown(matrix[row, column])} at [{row}, {column}].")
-    found = np.ascontiguousarray(matrix, dtype=np.int64)
-    if not directed and (found != found.T).any():
-        row, column = np.argwhere(found != found.T)[0].tolist()
-        raise RisingBanditsError(
-            f"{name} must be symmetric, got {found[row, column]} at [{row}, {column}] "
-            f"and {found[column, row]} at [{column}, {row}]."
-        )
-    return found
+    return np.ascontiguousarray(matrix, dtype=np.int64)
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -97,10 +89,8 @@ class TriggerGraph:
     Parameters
     ----------
     matrix : array_like of 0 and 1
-        Row j, column i is 1 where a pull of arm j makes arm i rise. Square, with ones on the diagonal; symmetric,
-        as in the paper, unless it is ``directed``. Copied.
-    directed : bool
-        Whether the matrix need not be symmetric.
+        Row j, column i is 1 where a pull of arm j makes arm i rise. Square, with ones on the diagonal; the paper's are
+        symmetric. Copied.
 
     References
     ----------
@@ -109,14 +99,11 @@ class TriggerGraph:
     """
 
     matrix: Ints
-    directed: bool
 
-    def __init__(self, matrix: npt.ArrayLike, directed: bool = False) -> None:
-        directed = check_flag("directed", directed)
-        checked = check_trigger_matrix("triggers", matrix, directed=directed).copy()
+    def __init__(self, matrix: npt.ArrayLike) -> None:
+        checked = check_trigger_matrix("triggers", matrix).copy()
         checked.flags.writeable = False
         object.__setattr__(self, "matrix", checked)
-        object.__setattr__(self, "directed", directed)
 
     @classmethod
     def of_cliques(cls, cliques: Iterable[Sequence[int]]) -> TriggerGraph:
@@ -186,22 +173,23 @@ class TriggerGraph:
         return np.asarray(own @ self.matrix)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.matrix, self.directed)
+        return type(self), (self.matrix,)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, TriggerGraph):
             return NotImplemented
-        return self.directed == other.directed and np.array_equal(self.matrix, other.matrix)
+        return np.array_equal(self.matrix, other.matrix)
 
     def __hash__(self) -> int:
-        return hash((self.matrix.tobytes(), self.directed))
+        return hash(self.matrix.tobytes())
 
     def __repr__(self) -> str:
         edges = int(self.matrix.sum()) - self.n_arms
         if self.is_cliques:
             what = f"{len(self.components)} clique{'' if len(self.components) == 1 else 's'}"
         else:
-            what = f"{edges} directed edges" if self.directed else f"{edges // 2} edges"
+            symmetric = np.array_equal(self.matrix, self.matrix.T)
+            what = f"{edges // 2} edges" if symmetric else f"{edges} directed edges"
         return f"TriggerGraph({self.n_arms} arm{'' if self.n_arms == 1 else 's'}, {what})"
 
 
