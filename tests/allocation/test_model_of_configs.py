@@ -152,6 +152,7 @@ def test_arms_and_configs_that_arrive_late() -> None:
     assert run.ledger.rebuilds == before, "nothing is told again"
     assert len(np.unique(run.ledger.policy._state.run._given.points[:, 0])) == 40
     run.add("late")
+    assert run.ledger.rebuilds == before, "nothing is told again"
     run.set_config("late", {"lr": 0.001, "depth": 1})
     play(run, 50)
 
@@ -226,8 +227,40 @@ def test_asks_follow_from_the_events_that_each_saw(tmp_path: Path, monkeypatch: 
     assert late > 5
 
 
-def test_where_only_started_arms_have_configs_the_default_goes_on() -> None:
-    run, plain = allocator(configs=None), allocator(configs=None)
+def test_configs_that_arms_get_in_their_first_pulls_let_the_model_play(tmp_path: Path) -> None:
+    """As soon as two differ; who opens the store anew, from a snapshot or from its events, decides alike."""
+    run, plain = allocator(tmp_path / "run.sqlite", configs=None), allocator(configs=None)
+    for number in range(60):
+        asked = run.ask()
+        assert asked is not None
+        again = unpack(pack(run.ledger), run.settings)
+        assert again is not None
+        run.tell(asked, value(asked.arm, asked.n))
+        if asked.n == 1:
+            run.set_config(asked.arm, ARMS[asked.arm])
+        known = sum(bool(arm.config) for arm in run.ledger.arms)
+        assert run.ledger.policy._informed == (known > 1)
+        assert run.ledger.rebuilds == 1 + (known > 1)
+        if known < 2:
+            assert play(plain, 1) == [asked.arm]
+        if number % 6 == 0:
+            run.close()
+            run = allocator(tmp_path / "run.sqlite", configs=None)
+        for event in run.store.events(again.last_id):
+            again.apply(event)
+        decided, other = run.ledger.decide(), again.decide()
+        assert decided is not None
+        assert other is not None
+        assert decided.name == other.name
+    points = run.ledger.policy._state.run.space.points
+    near = np.linalg.norm(points[:, None] - points, axis=-1) < 100.0
+    unknown = [arm.place for arm in run.ledger.arms if not arm.config]
+    assert len(unknown) > 3
+    assert near[unknown].sum() == len(unknown), "nothing is like an arm whose config is not known, but itself"
+
+
+def test_for_sums_of_rewards_configs_of_started_arms_alone_say_nothing() -> None:
+    run, plain = (allocator(configs=None, objective="cumulative") for _ in range(2))
     for _ in range(40):
         [arm] = play(run, 1)
         assert play(plain, 1) == [arm]
@@ -235,6 +268,49 @@ def test_where_only_started_arms_have_configs_the_default_goes_on() -> None:
     assert run.ledger.arm(arm).config == ARMS[arm]
     assert not run.ledger.policy._informed
     assert run.ledger.rebuilds == 1
+
+
+@pytest.mark.parametrize("what", ["arms", "budget", "cost"])
+def test_the_model_goes_on_with_more_arms_and_another_budget(tmp_path: Path, what: str) -> None:
+    """Nothing is told again, arms go on to their rungs, and another process decides alike."""
+    given: dict[str, Any] = {"configs": dict(list(ARMS.items())[:30])}
+    if what == "cost":
+        given["budget"] = Budget(cost=100.0)
+    run = Allocator(list(ARMS)[:30], store=tmp_path / "run.sqlite", **as_arguments({"budget": 200, "seed": 2, **given}))
+    for step in range(45):
+        pull = run.ask()
+        assert pull is not None
+        cost = 1.0 if step < 20 else 2.5  # which the budget in cost has not planned
+        run.tell(pull, value(pull.arm, pull.n), cost=cost if what == "cost" else None)
+    pull = run.ask()
+    assert pull is not None
+    model = run.ledger.policy._state.run
+    below = np.flatnonzero((model.counts < model.goals) & run.ledger.free.mask())
+    asks = model.asks
+    if what == "arms":
+        run.extend(arms=list(ARMS)[30:], configs={arm: ARMS[arm] for arm in list(ARMS)[30:]})
+        run.add("one more")
+    if what == "budget":
+        run.extend(budget=300)
+    assert run.ledger.rebuilds == 1
+    assert run.ledger.retold == 0
+    model = run.ledger.policy._state.run
+    assert model.asks == asks == 46
+    if len(below):
+        assert run.ledger.decide() in [run.ledger.numbered[arm] for arm in below]
+    if what == "arms":
+        assert len(model.counts) == len(model.space.points) == len(run.ledger.policy.pulls) == 41
+    assert run.ledger.policy.horizon == model.horizon == run.ledger.horizon() or what == "cost"
+    for again in (unpack(pack(run.ledger), run.settings), Ledger(run._session._begun_with)):
+        assert again is not None
+        for event in run.store.events(again.last_id):
+            again.apply(event)
+        for name, array in run.ledger.policy.state_dict()["arrays"].items():
+            np.testing.assert_array_equal(again.policy.state_dict()["arrays"][name], array)
+        one, other = again.decide(), run.ledger.decide()
+        assert one is not None
+        assert other is not None
+        assert one.name == other.name
 
 
 def test_a_snapshot_holds_what_is_known() -> None:

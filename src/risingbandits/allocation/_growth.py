@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 
 Changes = dict[str, Any]  # as in the event
 
-_PLANNED = {"budget", "direction", "policy", "reward_range", "max_pulls"}  # what a policy plans with
+_PLANNED = {"budget", "max_pulls"}  # what a policy plans with
+_RETOLD = {"direction", "policy", "reward_range", "warm_start"}  # what the rewards that it was told depend on
 _ADDED = ("warm_start", "configs")  # of which an event has those of some arms, in addition to what is known
 _NO_ARMS: dict[str, list[str]] = {"in": [], "out": []}
 _NAMES_SHOWN = 6
@@ -76,8 +77,14 @@ class Growth(Option):
             self._change_arm(arm, before, changes)
         new = [name for name in arms["in"] if name not in ledger.by_name]
         ledger.add_arms(new)
-        planned = _PLANNED & differences(before, self.present).keys()
-        ledger.go_on(anew=bool(planned or new or out or back or changes.get("warm_start")))
+        changed = differences(before, self.present).keys()
+        if changed & _RETOLD:
+            ledger.rebuild()
+        elif changed & _PLANNED or new or out or back:
+            ledger.replan()
+        else:
+            ledger.refresh_masks()
+            ledger.inform()
 
     def _change_arm(self, arm: ArmState, before: Settings, changes: Changes) -> None:
         arm.limit = self.present.limit(arm.name)

@@ -62,7 +62,7 @@ class Ledger:
         self.rebuild()
 
     def take_settings(self, settings: Settings) -> None:
-        """Use these settings from now on; `go_on` updates the policy and the masks."""
+        """Use these settings from now on; the policy and the masks follow."""
         self.settings = settings
         self.zero, self.span = settings.scale()
         self._pulls, self._amount = settings.budget.pulls, settings.budget.amount
@@ -156,7 +156,7 @@ class Ledger:
             if arm is not None:
                 raise RisingBanditsError(f"event {event.id} adds {shown(event.arm)}, which exists.")
             self.add_arms([event.arm])
-            self.rebuild()
+            self.replan()
         elif arm is None:
             raise RisingBanditsError(f"event {event.id} is about {shown(event.arm)}, which is not an arm.")
         elif kind == "tell":
@@ -222,7 +222,7 @@ class Ledger:
             self.spent_cost.add(cost)
             self.free_pulls = 0 if cost > 0.0 else self.free_pulls + 1
             if self._should_plan_again():
-                self.rebuild()
+                self.replan()
         self.last_id, self.last_time = event[0], event[1]
 
     def _should_plan_again(self) -> bool:
@@ -279,14 +279,6 @@ class Ledger:
         else:
             raise RisingBanditsError(f"event {event.id} is of an unknown kind, {shown(event.kind)}.")
 
-    def go_on(self, anew: bool) -> None:
-        """Apply changed settings or arms; with ``anew`` the policy is rebuilt and told all rewards again."""
-        if anew:
-            self.rebuild()
-        else:
-            self.refresh_masks()
-            self.inform()
-
     # -- arms and the policy ------------------------------------------------------------------------------------
 
     def add_arms(self, names: Sequence[str]) -> None:
@@ -314,9 +306,20 @@ class Ledger:
         return Knowledge(**found, max_pulls=None if None in limits else max(filter(None, limits)))
 
     def inform(self) -> None:
-        """Tell an informed policy what is known about the arms by now; it need not be told its pulls again."""
-        if self.policy._informed and (known := self.known()) is not None:
+        """Tell the policy what is known about the arms by now: only one that had nothing to use is rebuilt."""
+        known = self.known()
+        if known is not None and self.policy._informed:
             self.policy.inform(known)
+        elif known is not None and self.settings.policy.replace().inform(known):
+            self.rebuild()
+
+    def replan(self) -> None:
+        """Go on with the present arms and horizon: a policy that cannot is rebuilt and told all rewards again."""
+        known = self.known() if self.policy._informed and self.teller is None else None
+        if known is None or not self.policy._extend(len(self.numbered), self.horizon(), known):
+            self.rebuild()
+        else:
+            self.refresh_masks()
 
     def _refresh(self, arm: ArmState) -> None:
         """Bring the masks up to date with one arm."""

@@ -29,8 +29,8 @@ class Knowledge(NamedTuple):
         """Whether it tells arms apart."""
         if self.means is not None and any(mean != 0.0 for mean in self.means):
             return True
-        configs = self.configs or ()
-        return any(config != configs[0] for config in configs)
+        known = [config for config in self.configs or () if config]
+        return any(config != known[0] for config in known)
 
     def checked(self, n_arms: int | None = None) -> Knowledge:
         """The same with arrays, if it is about so many arms, or about any number of them."""

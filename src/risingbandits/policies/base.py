@@ -350,6 +350,13 @@ class Policy:
         """
         return False
 
+    def _extend(self, n_arms: int, horizon: int | None, knowledge: Knowledge) -> bool:
+        """Go on with more arms, another horizon and what is known now; False if that takes a new run.
+
+        The new arms are numbered after the others. What is known of a run that goes on is a function of this, too.
+        """
+        return False
+
     def _propose(self, available: Sequence[bool] | Mask = None) -> int:
         """What `ask` would answer; it changes nothing."""
         return self.clone().ask(available)

@@ -16,7 +16,7 @@ from risingbandits.policies._config_process import Points, Process, Scales
 from risingbandits.policies._knowledge import Knowledge
 from risingbandits.policies._settings import integer
 from risingbandits.policies.explanation import Moment
-from risingbandits.policies.plain import PlainPolicy, PlainState
+from risingbandits.policies.plain import PlainPolicy, PlainState, extend
 from risingbandits.policies.registry import register
 
 START, RUNG = 3, 1.5  # pulls of a start; factor to the next rung
@@ -25,6 +25,7 @@ LEAST = 5  # started arms before configs count
 GROWTH, FIT = 1.1, 80  # the model learns again after 10 % more pulls, from at most 80 arms
 ROWS, OLDEST, HIGHEST = 256, 48, 48  # of the matrix; the started arms that have two of them, the others have one
 LOOK = 300  # other arms that are candidates between two looks at all arms
+_FAR = 300.0  # between arms whose configs are not known, and from them to all others: nothing is alike
 _LEAST_END = 8  # the resource at which arms are compared is not below, if no end is known
 
 
@@ -57,10 +58,13 @@ class Space(NamedTuple):
         """The space of all arms."""
         known = knowledge or Knowledge()
         configs = [plain_config(config) for config in known.configs or [{}] * n_arms]
-        features = Features(configs)
+        features = Features([config for config in configs if config])
         prior = np.zeros(n_arms) if known.means is None else known.means
         deviations = np.ones(n_arms) if known.deviations is None else known.deviations
-        return cls(features.points(configs), features.groups(), features.names, prior, deviations)
+        points, unknown = features.points(configs), [i for i, config in enumerate(configs) if not config]
+        if len(unknown) < n_arms:
+            points[unknown] = _FAR * np.arange(1, len(unknown) + 1)[:, None]
+        return cls(points, features.groups(), features.names, prior, deviations)
 
 
 class _Learnt(NamedTuple):
@@ -123,8 +127,18 @@ class ConfigModel(PlainPolicy):
             self._state.run._know(self._knowledge)
         return True
 
+    def _extend(self, n_arms: int, horizon: int | None, knowledge: Knowledge) -> bool:
+        self._check_begun("extend")
+        self._knowledge = knowledge.checked(n_arms)
+        extend(self, n_arms, horizon)
+        self._state.run._know(self._knowledge)
+        return True
+
     def _know(self, knowledge: Knowledge) -> None:
-        """In a run: use this from now on."""
+        """In a run: use this from now on, with the present arms and horizon."""
+        more = self.n_arms - len(self.counts)
+        self.curves += [[] for _ in range(more)]
+        self.counts, self.goals, self.asked = (np.pad(a, (0, more)) for a in (self.counts, self.goals, self.asked))
         self._knowledge = knowledge
         self._forget()
 

@@ -59,6 +59,16 @@ def calls(kernels: Kernels) -> Any:
     return base._Calls(found[0], *found)
 
 
+def extend(policy: Policy, n_arms: int, horizon: int | None) -> None:
+    """Go on with more arms or another horizon in a run in ordinary Python; its own attributes must follow."""
+    run, more = policy._state.run, n_arms - policy.n_arms
+    policy.n_arms = run.n_arms = n_arms
+    policy.horizon = run.horizon = horizon
+    policy._pulls += [0] * more
+    policy._levels = levels.with_arms(policy._levels, more)
+    policy._lengths = None
+
+
 class _Call:
     """What calls a template of `base` in plain Python."""
 

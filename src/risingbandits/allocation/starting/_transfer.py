@@ -10,6 +10,7 @@ import numpy as np
 from risingbandits.allocation._options import Option
 from risingbandits.allocation.events import Event
 from risingbandits.policies._config_process import scores_at_equal_resource
+from risingbandits.policies.objectives import Objective
 
 if TYPE_CHECKING:
     from risingbandits._core.types import Floats
@@ -32,13 +33,14 @@ class Configs(Option):
         return before or cls()
 
     def known(self, ledger: Ledger) -> dict[str, Any]:
-        """The config of each arm, if the run began with some.
+        """The config of each arm, empty where it is not known (yet).
 
-        Where arms get their configs in their first pulls, those of arms without pulls say nothing.
+        If rewards are summed, configs that arms get in their first pulls say nothing: only those of others count.
         """
-        if not ledger.settings.configs:
+        if not ledger.settings.configs and Objective.get(ledger.settings.objective).sums_rewards:
             return {}
-        return {"configs": [arm.config for arm in ledger.numbered]}
+        configs = [arm.config for arm in ledger.numbered]
+        return {"configs": configs} if any(configs) else {}
 
     def apply(self, ledger: Ledger, event: Event) -> None:
         """Give an arm its config."""

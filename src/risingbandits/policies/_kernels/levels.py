@@ -49,6 +49,13 @@ def make_room(levels: Floats, pulls: int) -> Floats:
     return np.pad(levels, ((0, 0), (0, max(0, SUMS + _marks_until(pulls) + 1 - levels.shape[1]))))
 
 
+def with_arms(levels: Floats, more: int) -> Floats:
+    """The same, with so many more arms."""
+    fresh = np.zeros((more, levels.shape[1]))
+    fresh[:, _NEXT] = 1.0
+    return np.concatenate([levels[:-1], fresh, levels[-1:]])
+
+
 def room(levels: Floats) -> int:
     """Most pulls that an arm may have."""
     return mark(levels.shape[1] - SUMS) - 1

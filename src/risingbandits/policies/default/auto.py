@@ -23,7 +23,7 @@ from risingbandits.policies.default._best_arm import PilotHalving
 from risingbandits.policies.default._cumulative import BackTest
 from risingbandits.policies.explanation import Moment
 from risingbandits.policies.objectives import DEFAULT, Objective, objective_names
-from risingbandits.policies.plain import PlainState, begin, calls
+from risingbandits.policies.plain import PlainState, begin, calls, extend
 from risingbandits.policies.registry import register
 
 
@@ -131,6 +131,14 @@ class Auto(Policy):
                 self._state.run._know(self._knowledge)
             else:
                 self._beliefs.know(self._knowledge)
+        return True
+
+    def _extend(self, n_arms: int, horizon: int | None, knowledge: Knowledge) -> bool:
+        if not isinstance(self._state, PlainState):
+            return False
+        self._knowledge = knowledge.checked(n_arms)
+        extend(self, n_arms, horizon)
+        self._state.run._know(self._knowledge)
         return True
 
     @property
