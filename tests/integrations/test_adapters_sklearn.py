@@ -132,7 +132,10 @@ def test_the_store_has_what_differs_from_the_defaults() -> None:
         "b": PartialFitArm(Perceptron(), X, Y),
     }
     settings = Allocator(arms, budget=4).settings
-    assert settings.configs == {"a": {"model": "SGDClassifier", "alpha": 0.01}, "b": {"model": "Perceptron"}}
+    assert settings.configs == {
+        "a": {"model": "SGDClassifier", "alpha": 0.01},
+        "b": {"model": "Perceptron", "alpha": 0.0001},  # its default, which counts beside the other one
+    }
 
 
 def test_costs() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from risingbandits.policies._config_points import WORD, Config, Features
+from risingbandits.policies._config_points import WORD, Config, Features, plain_config
 
 ROWS: list[Config] = [
     {"lr": 1e-4, "layers": 1.0, "opt": "adam", "seed": 1.0, "decay": None},
@@ -50,3 +50,15 @@ def test_what_never_differs_is_left_out_and_what_is_new_has_a_place() -> None:
     new = features.points([{"lr": 0.05, "opt": "rmsprop"}])
     assert new[0, 0] == 0.75
     assert new[0, features.groups() == features.names.index("opt")].tolist() == [0.0, 0.0, 0.0]
+
+
+def test_numbers_beside_words_and_none_keep_their_order() -> None:
+    """Such as a depth of 3, 5, 7 or None, and a rate of 0.1, 0.2 or "auto"."""
+    features = Features([plain_config({"d": d}) for d in (3, 5, 7, "None", "auto")])
+    placed = features.points([plain_config({"d": d}) for d in (3, 5, 7, None, "auto")])
+    np.testing.assert_allclose(placed[:3, 0], [1 / 6, 1 / 2, 5 / 6])
+    np.testing.assert_allclose(placed[3:, 0], 1 / 2)
+    assert not placed[:3, 1:].any()
+    assert (placed[3:, 1:] > 0.0).sum(axis=1).tolist() == [1, 1]
+    many = Features([{"d": 1.0}, *({"d": f"word {i}"} for i in range(60))])
+    assert many.points([{"d": 1.0}])[0, 1:].tolist() == [0.0] * 50, "a number is no rare word"

@@ -25,6 +25,7 @@ from risingbandits.allocation.arms.base import (
     Outcome,
     as_arm,
     check_direction,
+    config_in_name,
     configs_of,
     direction_of_arms,
     own_config,
@@ -384,8 +385,8 @@ class Allocator:
         self._session.add(name)
         if arm is not None:
             self._arms[name] = arm
-            if config := own_config(arm):
-                self.set_config(name, config)
+        if config := own_config(arm) or config_in_name(name):
+            self.set_config(name, config)
 
     def retire(self, name: str, reason: str = "") -> None:
         """Stop pulling an arm. A pull of it that is in flight still counts when it is told."""

@@ -125,17 +125,17 @@ def _warm_start(where: str, value: Any) -> dict[str, list[float]]:
 
 
 def check_config(where: str, value: Any) -> dict[str, float | str]:
-    """The config of one arm: numbers and strings by name."""
+    """The config of one arm: numbers and strings by name; lists, such as the layers of a network, are strings."""
     if not isinstance(value, Mapping):
         raise RisingBanditsError(f"{where} must map hyperparameters to numbers or strings, got {shown(value)}.")
     found: dict[str, float | str] = {}
     for name, given in value.items():
         if not isinstance(name, str) or not name.strip() or len(name) > _LONGEST_NAME or not name.isprintable():
             raise RisingBanditsError(f"{where} must have printable strings as names, got {shown(name)}.")
-        if given is None or isinstance(given, bool | np.bool_):
+        if given is None or isinstance(given, bool | np.bool_ | str):
             found[name] = str(given)
-        elif isinstance(given, str):
-            found[name] = given
+        elif isinstance(given, tuple | list) and all(isinstance(x, str | numbers.Real | None) for x in given):
+            found[name] = str(tuple(x.item() if isinstance(x, np.generic) else x for x in given))
         elif isinstance(given, numbers.Integral):
             found[name] = int(given)
         else:

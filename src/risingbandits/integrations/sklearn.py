@@ -64,6 +64,11 @@ class _SklearnArm(ABC):
         """What the arm is: the name of the model, and its parameters that differ from the defaults."""
         return config_of(self.estimator)
 
+    @property
+    def usual_config(self) -> dict[str, Any]:
+        """What the same parameters are by default."""
+        return usual_config_of(self.estimator)
+
     def _start(self) -> None:
         """A fresh learner."""
         self._take(seeded(clone(self.estimator), self.seed), 0)
@@ -312,29 +317,31 @@ class WarmStartArm(_SklearnArm):
 
 
 def config_of(estimator: Any) -> dict[str, Any]:
-    """The name of a model, and its parameters, as numbers and strings, that differ from the defaults.
+    """The name of a model, and its parameters that differ from the defaults.
 
     >>> from sklearn.linear_model import SGDClassifier
     >>> config_of(SGDClassifier(alpha=0.01, random_state=3))
     {'model': 'SGDClassifier', 'alpha': 0.01}
-    >>> from sklearn.neural_network import MLPClassifier
-    >>> config_of(MLPClassifier((64, 32)))
-    {'model': 'MLPClassifier', 'hidden_layer_sizes': '(64, 32)'}
     """
     if isinstance(estimator, Pipeline):
         names = [type(step).__name__ for _, step in estimator.steps]
         return {**config_of(last_step(estimator)), "model": " | ".join(names)}
-    try:
-        usual = type(estimator)().get_params()
-    except TypeError:  # it has parameters that must be given
-        usual = {}
+    usual = usual_config_of(estimator)
     found = {"model": type(estimator).__name__}
     for name, value in estimator.get_params().items():
-        several = isinstance(value, tuple | list) and all(map(_plain, value))  # such as the layers of a network
-        differs = name not in usual or usual[name] != value
-        if (several or _plain(value)) and differs and name.rpartition("__")[2] not in _NO_SETTINGS:
-            found[name] = str(value) if several else value
+        differs = name not in usual or repr(usual[name]) != repr(value)  # arrays cannot be compared as a whole
+        if differs and name.rpartition("__")[2] not in _NO_SETTINGS:
+            found[name] = value
     return found
+
+
+def usual_config_of(estimator: Any) -> dict[str, Any]:
+    """The parameters of such a model by default; empty if it has some that must be given."""
+    try:
+        usual: dict[str, Any] = type(last_step(estimator))().get_params()
+    except TypeError:
+        return {}
+    return usual
 
 
 def last_step(estimator: Any) -> Any:
@@ -344,10 +351,6 @@ def last_step(estimator: Any) -> Any:
 
 def _rows(X: Any, rows: Any) -> Any:
     return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
-
-
-def _plain(value: Any) -> bool:
-    return value is None or isinstance(value, bool | int | float | str)
 
 
 def seeded(estimator: Any, seed: int) -> Any:

@@ -24,7 +24,7 @@ _RARE = "(rare)"
 
 @dataclass(frozen=True)
 class _Setting:
-    """How one setting is placed: by the sorted ``numbers`` seen before, by ``words``, or, if some are missing, both."""
+    """How one setting is placed: by the sorted ``numbers`` seen before, by ``words``, or by both if it has both."""
 
     name: str
     numbers: Floats | None
@@ -32,16 +32,16 @@ class _Setting:
 
     def place(self, values: Sequence[Value]) -> Floats:
         columns = []
-        if self.numbers is not None:
-            missing = np.array([not isinstance(value, float) for value in values])
-            known = np.array([value if isinstance(value, float) else 0.0 for value in values])
-            below, until = (np.searchsorted(self.numbers, known, side) for side in ("left", "right"))
-            ranks = (below + until) / (2.0 * len(self.numbers))
-            columns.append(np.where(missing, 0.5, ranks))
-            values = [_MISSING if absent else "" for absent in missing]
         said = [_word(value) for value in values]
         if _RARE in self.words:
             said = [word if word in self.words else _RARE for word in said]
+        if self.numbers is not None:
+            is_number = np.array([isinstance(value, float) for value in values])
+            known = np.array([value if isinstance(value, float) else 0.0 for value in values])
+            below, until = (np.searchsorted(self.numbers, known, side) for side in ("left", "right"))
+            ranks = (below + until) / (2.0 * len(self.numbers))
+            columns.append(np.where(is_number, ranks, 0.5))
+            said = ["" if number else word for number, word in zip(is_number, said, strict=True)]
         columns += [WORD * np.array([one == word for one in said]) for word in self.words]
         return np.column_stack(columns)
 
@@ -78,17 +78,15 @@ class Features:
 
 
 def _learn(name: str, values: Sequence[Value]) -> _Setting | None:
-    known = [value for value in values if value is not None]
     if len(set(values)) < 2:
         return None
-    if all(isinstance(value, float) for value in known):
-        return _Setting(name, np.sort(np.array(known, float)), (_MISSING,) if len(known) < len(values) else ())
-    counts = Counter(map(_word, values))
+    numbers = [value for value in values if isinstance(value, float)]
+    counts = Counter(_word(value) for value in values if not isinstance(value, float))
     words = tuple(sorted(counts))
     if len(words) > _MOST_WORDS:
         often = sorted(counts, key=lambda word: (-counts[word], word))[: _MOST_WORDS - 1]
         words = (*sorted(often), _RARE)
-    return _Setting(name, None, words)
+    return _Setting(name, np.sort(np.array(numbers)) if numbers else None, words)
 
 
 def _word(value: Value) -> str:
@@ -96,11 +94,11 @@ def _word(value: Value) -> str:
 
 
 def plain_config(config: Mapping[str, Any]) -> dict[str, Value]:
-    """Numbers as floats, True and False as words, numbers that are not finite as missing."""
+    """Numbers as floats, True and False as words; None, in words too, and numbers that are not finite as missing."""
     plain: dict[str, Value] = {}
     for name, value in config.items():
         if value is None or isinstance(value, str):
-            plain[name] = value
+            plain[name] = None if value == "None" else value  # as stores keep it
         elif isinstance(value, bool | np.bool_):
             plain[name] = str(bool(value))
         elif isinstance(value, int | float | np.integer | np.floating):

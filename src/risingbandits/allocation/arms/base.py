@@ -144,13 +144,19 @@ def configs_of(arms: Any, given: Any) -> Any:
     if not isinstance(arms, Collection) or not isinstance(given, Mapping | None):
         return given
     own = {name: own_config(arm) for name, arm in arms.items()} if isinstance(arms, Mapping) else {}
+    named = {parameter for config in own.values() for parameter in config}
+    for name, config in own.items():  # what one arm leaves at its default counts if another one does not
+        own[name] = {**{k: x for k, x in _plain(arms[name], "usual_config").items() if k in named}, **config}
     found = {
         name: config for name in arms if isinstance(name, str) and (config := own.get(name) or config_in_name(name))
     }
     return {**found, **(given or {})} or None
 
 
-_IN_NAME = re.compile(r"(?:^|(?<=[\s,;/(\[]))([A-Za-z_][\w.]*)=([^\s,;/()\[\]]+)")
+# A hyperparameter begins the name or follows a separator, and ends before one: "lr=0.1_wd=1e-4", "--lr=0.1 --wd=1e-4".
+_IN_NAME = re.compile(
+    r"(?:^|(?<=[\s,;/(\[_]))-{0,2}([A-Za-z_][\w.]*)=([^\s,;/()\[\]]+?)(?=$|[\s,;/()\[\]]|_[A-Za-z]\w*=)"
+)
 
 
 def config_in_name(name: str) -> dict[str, float | str]:
@@ -170,8 +176,12 @@ def config_in_name(name: str) -> dict[str, float | str]:
 
 
 def own_config(arm: Any) -> dict[str, float | str]:
-    """The ``config`` attribute of an arm, if it has numbers and strings."""
-    said = getattr(arm, "config", None)
+    """The ``config`` attribute of an arm, as far as it is what a config may hold."""
+    return _plain(arm, "config")
+
+
+def _plain(arm: Any, attribute: str) -> dict[str, float | str]:
+    said = getattr(arm, attribute, None)
     found = {}
     for name, value in said.items() if isinstance(said, Mapping) else ():
         with suppress(RisingBanditsError):

@@ -66,9 +66,8 @@ class BoostingArm(TrainingArm):
 
     @property
     def config(self) -> dict[str, Any]:
-        """What the arm is: its parameters as numbers and strings, without those that do not affect the model."""
-        plain = {name: value for name, value in self.params.items() if isinstance(value, bool | int | float | str)}
-        return {name: value for name, value in plain.items() if not any(part in name for part in _NO_SETTINGS)}
+        """What the arm is: its parameters without those that do not affect the model."""
+        return {name: value for name, value in self.params.items() if not any(part in name for part in _NO_SETTINGS)}
 
     @property
     def model(self) -> Any:
