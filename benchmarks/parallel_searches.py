@@ -64,7 +64,9 @@ def play(table: Table, arms: npt.NDArray[np.int64], row: str, workers: int, kind
     curves, costs = table.curves[arms], costs_of(table, arms, kind)
     names = [str(arm) for arm in range(len(arms))]
     budget: Any = steps if kind == "equal" else Budget(cost=float(steps))
-    knows = {"configs": dict(zip(names, as_dicts(table.configs[arms]), strict=True))} if row == "model" else {}
+    knows: dict[str, Any] = (
+        {"configs": dict(zip(names, as_dicts(table.configs[arms]), strict=True))} if row == "model" else {}
+    )
     policy = None if row == "model" else row
     length = curves.shape[1]
     best, worst, seen, spent = curves.max(), curves.min(), -math.inf, 0.0

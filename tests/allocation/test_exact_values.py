@@ -154,5 +154,5 @@ def check(reader: StoreReader, told: Told) -> None:
         status = json.loads(json_text(status_dict(ledger)))  # show --json
     assert bits([status["arms"][0]["last"]]) == rewards[-1:]
     with TemporaryDirectory() as folder:
-        task = read_entry(remember(folder, reader._store, "run", reader.settings.to_json()))
+        task = read_entry(remember(folder, reader._store, reader.settings.to_json()))
         assert bits(task.curves["a"]) == rewards

@@ -90,7 +90,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             allocator.tell(pull, 0.5)
             if len(allocator.ledger.rewards("third")) == 4:
                 break
-        allocator.remember("may")
+        allocator.remember()
         allocator.ask()
     commands = "".join(f'[[arms]]\nname = "arm {i}"\ncommand = ["echo", "0.{i}"]\n' for i in (5, 2))
     (folder / "plan.toml").write_text("budget = 4\n" + commands)

@@ -185,5 +185,5 @@ def result_data() -> bytes:
 def remembered_run() -> bytes:
     allocator = allocator_in_memory()
     with TemporaryDirectory() as folder:
-        path = remember(folder, allocator.store, "t", allocator.settings.to_json())
+        path = remember(folder, allocator.store, allocator.settings.to_json())
         return gzip.decompress(path.read_bytes())

@@ -486,11 +486,11 @@ class Allocator:
         """What `run` pulls under a name, if given here: an arm, a function, or what makes one; otherwise None."""
         return self._arms.get(name)
 
-    def remember(self, name: str | None = None) -> Path:
+    def remember(self) -> Path:
         """Write what this run has taught so far into the folder ``remember``; returns the path of the file.
 
-        By default the run is named after its store and the day on which it began. `run` and a loop over the allocator
-        do this when they end; there a folder that cannot be written to is a warning.
+        `run` and a loop over the allocator do this when they end; there a folder that cannot be written to is a
+        warning.
         """
         from risingbandits.allocation.starting._memory import remember
 
@@ -498,7 +498,7 @@ class Allocator:
             raise RisingBanditsError("remember must be given to Allocator, such as remember='runs', to remember a run.")
         with self._session.lock:
             settings = json.dumps(self.ledger.settings.to_dict(), default=str)
-            return remember(self._folder_of_runs, self.store, name, settings)
+            return remember(self._folder_of_runs, self.store, settings)
 
     def remember_at_end(self) -> Path | None:
         """The same if there is a folder and something to remember; errors are warnings, because the run is done."""

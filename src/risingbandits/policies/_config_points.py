@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import numbers
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -93,16 +94,20 @@ def _word(value: Value) -> str:
     return _MISSING if value is None else str(value)
 
 
-def plain_config(config: Mapping[str, Any]) -> dict[str, Value]:
-    """Numbers as floats, True and False as words; None, in words too, and numbers that are not finite as missing."""
+def plain_config(config: Any, where: str = "config") -> dict[str, Value]:
+    """Numbers as floats; None, in words too, and numbers that are not finite as missing; anything else as words.
+
+    >>> plain_config({"lr": 1, "layers": (64, 64), "nesterov": True, "decay": "None"})
+    {'lr': 1.0, 'layers': '(64, 64)', 'nesterov': 'True', 'decay': None}
+    """
+    if not isinstance(config, Mapping):
+        raise RisingBanditsError(f"{where} must be a mapping of names to numbers or strings, got {shown(config)}.")
     plain: dict[str, Value] = {}
     for name, value in config.items():
-        if value is None or isinstance(value, str):
-            plain[name] = None if value == "None" else value  # as stores keep it
-        elif isinstance(value, bool | np.bool_):
-            plain[name] = str(bool(value))
-        elif isinstance(value, int | float | np.integer | np.floating):
-            plain[name] = float(value) if math.isfinite(value) else None
+        if value is None or value == "None":  # as stores keep it
+            plain[str(name)] = None
+        elif isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
+            plain[str(name)] = str(value)
         else:
-            raise RisingBanditsError(f"configs must have numbers, strings or None, got {shown(value)} as {name}.")
+            plain[str(name)] = float(value) if math.isfinite(value) else None
     return plain

@@ -9,7 +9,6 @@ import numpy as np
 
 from risingbandits._core.errors import RisingBanditsError, shown
 from risingbandits._core.types import Floats
-from risingbandits.policies._config_points import plain_config
 
 
 class Knowledge(NamedTuple):
@@ -34,15 +33,12 @@ class Knowledge(NamedTuple):
 
     def checked(self, n_arms: int | None = None) -> Knowledge:
         """The same with arrays, if it is about so many arms, or about any number of them."""
-        is_new = n_arms is None
         if n_arms is None:
             n_arms = max((len(given) for given in self[:3] if given is not None), default=0)
         if self.configs is not None and (
             len(self.configs) != n_arms or not all(isinstance(config, Mapping) for config in self.configs)
         ):
             raise RisingBanditsError(f"configs must be {n_arms} mappings, one per arm, got {shown(self.configs)}.")
-        for config in (self.configs or ()) if is_new else ():
-            plain_config(config)
         numbers: dict[str, Any] = {}
         for name in ("means", "deviations"):
             if (given := getattr(self, name)) is not None:

@@ -136,9 +136,10 @@ class ConfigModel(PlainPolicy):
 
     def _know(self, knowledge: Knowledge) -> None:
         """In a run: use this from now on, with the present arms and horizon."""
-        more = self.n_arms - len(self.counts)
+        more = self.n_arms - len(self.curves)
         self.curves += [[] for _ in range(more)]
-        self.counts, self.goals, self.asked = (np.pad(a, (0, more)) for a in (self.counts, self.goals, self.asked))
+        for name in ("counts", "goals", "asked"):
+            setattr(self, name, np.pad(getattr(self, name), (0, more)))
         self._knowledge = knowledge
         self._forget()
 

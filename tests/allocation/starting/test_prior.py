@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from risingbandits import Allocator, load_curves
-from risingbandits.allocation.starting.earlier_runs import EarlierTask, Sources, read_sources
+from risingbandits.allocation.starting.earlier_runs import EarlierTask, read_sources
 from risingbandits.allocation.starting.prior import Prior, look_back, read_prior
 from risingbandits.policies._config_points import Value
 
@@ -135,7 +135,7 @@ def test_beliefs_agree_with_their_description() -> None:
         arms = rng.permutation(list("abcdefg"))[: rng.integers(3, 8)].tolist()
         curves = {arm: rng.random(rng.integers(1, 30)).tolist() for arm in arms}
         runs.append(EarlierTask(name, curves).summary())
-    prior = look_back(Sources(runs, []), list("abcdefg")).prior
+    prior = look_back(runs, list("abcdefg")).prior
     furthest = math.log1p(max(run.longest for run in runs))
     rows = [
         (number, arm, score, min(1.0, compared / furthest))
@@ -170,6 +170,8 @@ def test_a_name_with_another_config_is_another_arm() -> None:
         configs: dict[str, dict[str, Value]] = {"a": {"lr": lr}, "b": {"lr": 2.0}, "c": {"lr": 3.0, name: 1.0}}
         return EarlierTask(name, order("a", "b", "c"), configs)
 
+    found = look_back(read_sources([task("one", 0.1), task("two", float(np.float32(0.1)))]))
+    assert found.ambiguous == [], "some logs keep fewer digits"
     found = look_back(read_sources([task("one", 1.0), task("two", 9.0)]))
     assert found.ambiguous == ["a"]
     assert {arm: belief.source for arm, belief in found.prior.beliefs.items()} == {"b": "2 tasks", "c": "2 tasks"}
@@ -201,7 +203,7 @@ def test_ten_thousand_runs_are_judged_quickly() -> None:
         scores = {arms[i]: [float(i / 100 - 1), 2.0] for i in own.tolist()}
         runs.append(EarlierTask(str(number), {}).summary()._replace(scores=scores, longest=20))
     began = time.process_time()
-    prior = look_back(Sources(runs, []), arms).prior
+    prior = look_back(runs, arms).prior
     assert time.process_time() - began < 4.0  # 1.0 s on an idle machine
     assert sorted(arms, key=lambda arm: prior.of(arm).mean) == arms
 

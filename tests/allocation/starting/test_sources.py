@@ -16,12 +16,12 @@ from risingbandits.allocation.starting.earlier_runs import (
     Reading,
     Summary,
     logged_tasks,
-    plain_config,
     read_sources,
     store_task,
     study_task,
 )
 from risingbandits.allocation.stores._memory import MemoryStore
+from risingbandits.policies._config_points import plain_config
 
 
 def order(run: Summary) -> list[str]:
@@ -81,9 +81,9 @@ def test_a_run_and_its_copies_count_once_at_the_furthest_point(store: Path, tmp_
         allocator.extend(budget=20)
         for pull in allocator:
             allocator.tell(pull, 0.1)
-    [run] = read_sources([tmp_path / "copy.db", store]).runs
+    [run] = read_sources([tmp_path / "copy.db", store])
     assert (run.name, run.pulls) == ("may", 21)
-    assert [run.name for run in read_sources(f"{tmp_path}/*.db").runs] == ["may"]
+    assert [run.name for run in read_sources(f"{tmp_path}/*.db")] == ["may"]
     with pytest.raises(RisingBanditsError, match=r"nowhere\.db does not exist"):
         read_sources(tmp_path / "nowhere.db")
 
@@ -92,8 +92,8 @@ def test_stores_of_both_kinds(place: str) -> None:
     with Allocator(["a", "b", "c"], budget=6, policy="round-robin", store=place) as allocator:
         for pull in allocator:
             allocator.tell(pull, 0.1 * pull.n)
-        assert [run.pulls for run in read_sources(allocator.store).runs] == [6]
-    [run] = read_sources(place).runs
+        assert [run.pulls for run in read_sources(allocator.store)] == [6]
+    [run] = read_sources(place)
     assert (run.pulls, run.longest, set(run.scores)) == (6, 2, set("abc"))
     assert curves(store_task(place)) == {arm: [0.1, 0.2] for arm in "abc"}
 
@@ -127,14 +127,14 @@ def test_a_table_says_its_direction_unless_it_is_told(
 ) -> None:
     path = tmp_path / "june.csv"
     path.write_text("a,b\n0.3,0.4\n0.1,0.2\n" if falls else "a,b\n0.1,0.2\n0.3,0.4\n")
-    [run] = read_sources(str(path), how).runs
+    [run] = read_sources(str(path), how)
     assert (run.name, run.direction) == ("june", direction)
 
 
 def test_a_table_that_does_not_say_its_direction_has_that_of_the_run(tmp_path: Path) -> None:
     path = tmp_path / "flat.csv"
     path.write_text("a,b\n0.3,0.4\n0.3,0.4\n")
-    found = [order(read_sources(path, Reading(otherwise=way)).runs[0]) for way in ("maximize", "minimize")]
+    found = [order(read_sources(path, Reading(otherwise=way))[0]) for way in ("maximize", "minimize")]
     assert found == [["b", "a"], ["a", "b"]]
     path.write_bytes(b"\xff\xfe")
     with pytest.raises(RisingBanditsError, match="is not a CSV file in UTF-8"):
@@ -145,10 +145,13 @@ def test_mappings_and_lists() -> None:
     task = EarlierTask("t", {"a": [1.0]})
     several = ({"one": {"a": [0.1], "b": (0.2, 0.3)}, "two": {"a": []}}, {"a": 2, "b": 1}, task)
     found = read_sources(several, Reading(otherwise="minimize"))
-    assert [run.name for run in found.runs] == ["one", "two", "t"]
-    assert found.runs[0].direction == "minimize"
-    assert found.scores == [{"a": -2.0, "b": -1.0}]
-    assert found.runs[1].scores == {}
+    assert [run.name for run in found] == ["one", "two", "t", "scores"]
+    assert found[0].direction == "minimize"
+    assert found[3].scores == {
+        "b": [pytest.approx(0.674, abs=1e-3), math.inf],
+        "a": [pytest.approx(-0.674, abs=1e-3), math.inf],
+    }
+    assert found[1].scores == {}
 
 
 @pytest.mark.parametrize(
@@ -174,7 +177,7 @@ def test_what_is_no_task() -> None:
     with pytest.raises(RisingBanditsError, match="direction must be one of maximize, minimize; got 'up'"):
         EarlierTask("t", {}, direction="up")
     with pytest.raises(RisingBanditsError, match="s must be a mapping of names to numbers or strings, got 3"):
-        plain_config("s", 3)
+        plain_config(3, "s")
 
 
 def test_optuna_studies() -> None:
@@ -203,7 +206,7 @@ def test_optuna_studies() -> None:
 
     study.optimize(lambda trial: trial.suggest_float("x", 0.0, 1.0), n_trials=1)  # no curve: final values of all
     named = study_task(study, "june")
-    assert [run.name for run in read_sources({"june": study}).runs] == [named.name]
+    assert [run.name for run in read_sources({"june": study})] == [named.name]
     assert [len(curve) for curve in curves(named).values()] == [1, 1, 1, 1]
     assert curves(named)["trial 0"] == [study.trials[0].value]
     assert curves(named)["trial 1"] == [study.trials[1].intermediate_values[0]]
@@ -218,9 +221,9 @@ def test_a_folder_of_logs(tmp_path: Path) -> None:
         folder.mkdir(parents=True)
         lines = [f"{n},{top + 1 / n},{top - 1 / n}" for n in range(1, 9)]
         (folder / "metrics.csv").write_text("\n".join(["epoch,val_loss,val_acc", *lines]))
-    [run] = read_sources(tmp_path / "logs", Reading(metric="val_loss")).runs
+    [run] = read_sources(tmp_path / "logs", Reading(metric="val_loss"))
     assert (run.direction, order(run), run.longest) == ("minimize", ["lr=0.1", "lr=0.2", "lr=0.4"], 8)
-    [again] = read_sources([tmp_path / "logs"], Reading(metric="val_acc")).runs
+    [again] = read_sources([tmp_path / "logs"], Reading(metric="val_acc"))
     assert order(again) == order(run)[::-1]
     with pytest.raises(RisingBanditsError, match="metric must be given"):
         read_sources(tmp_path / "logs")
@@ -232,7 +235,7 @@ def test_a_folder_of_stores_leaves_out_what_lies_beside_them(store: Path, tmp_pa
     (tmp_path / "deeper").mkdir()
     shutil.move(store, tmp_path / "deeper" / "may.db")
     (tmp_path / "notes.txt").write_text("hello")
-    assert [run.name for run in read_sources(tmp_path).runs] == ["may"]
+    assert [run.name for run in read_sources(tmp_path)] == ["may"]
 
 
 def test_runs_with_few_pulls_and_few_arms_count_less() -> None:
@@ -257,7 +260,7 @@ def test_hyperparameters_in_logs_are_configs(tmp_path: Path) -> None:
             (run / part).mkdir(parents=True, exist_ok=True)
             (run / part / name).write_text(text)
         (run / "meta.yaml").write_text("")
-    [found] = read_sources(tmp_path / "mlruns").runs
+    [found] = read_sources(tmp_path / "mlruns")
     assert found.configs["2"] == {"lr": 0.3, "opt": "adam"}
     assert order(found) == ["2", "1", "0"]
 

@@ -57,6 +57,6 @@ def as_prior(given: Any, settings: Settings) -> Prior | None:
     prior = look_back(sources, settings.arms, settings.configs, settings.seed).prior
     if prior.beliefs:
         return prior
-    if sources.runs or sources.scores:  # otherwise this is the first run of a folder
+    if sources:  # otherwise this is the first run of a folder
         log.warning("the earlier runs say nothing about the arms of this one.")
     return None

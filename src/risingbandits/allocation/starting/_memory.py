@@ -34,44 +34,31 @@ from risingbandits.allocation.stores.base import Store
 ENDING = ".run.json.gz"
 INDEX = ".risingbandits-index.json.gz"
 _FORMAT = 1
-_LONGEST = 80  # characters of a file's name that are from the name of the run
+_LONGEST = 80  # characters of a run's name that are from that of its store
 _MANY = 32  # files that were read: then an index is written
 log = logging.getLogger("risingbandits")
 
 
-def remember(folder: str | Path, store: Store, name: str | None = None, settings: str | None = None) -> Path:
+def remember(folder: str | Path, store: Store, settings: str | None = None) -> Path:
     """Write what a run has taught so far into a folder, replacing what it wrote before; the path of the file.
 
-    Parameters
-    ----------
-    folder : path
-        It is created if it does not exist.
-    store : Store
-        That of the run.
-    name : str or None
-        None: the name of its store and the day on which the run began.
-    settings : str or None
-        Those of a run whose store has none, as JSON.
+    ``settings`` are those of a run whose store has none, as JSON.
 
-    Examples
-    --------
     >>> from tempfile import TemporaryDirectory
     >>> from risingbandits.allocation import Allocator
     >>> allocator = Allocator(["a", "b", "c"], budget=3, policy="round-robin")
     >>> for pull in allocator:
     ...     _ = allocator.tell(pull, 0.5)
     >>> with TemporaryDirectory() as folder:
-    ...     path = remember(folder, allocator.store, "may", allocator.settings.to_json())
+    ...     path = remember(folder, allocator.store, allocator.settings.to_json())
     ...     path.name, read_entry(path).summary().pulls
-    ('may.run.json.gz', 3)
+    ('run ....run.json.gz', 3)
     """
     task = store_task(store, settings)
     first = store.event(1)
     if first is None or task.identity is None or not any(len(list(curve)) for curve in task.curves.values()):
         raise RisingBanditsError("a run must have told pulls to be remembered, got none.")
-    name = _run_name(store.name, first.time, task.identity) if name is None else name
-    if not isinstance(name, str) or not name.strip() or not name.isprintable():
-        raise RisingBanditsError(f"name must be a printable string for the run, got {shown(name)}.")
+    name = _run_name(store.name, first.time, task.identity)
     entry = {
         "format": _FORMAT,
         "name": name,
@@ -82,7 +69,7 @@ def remember(folder: str | Path, store: Store, name: str | None = None, settings
         # JSON has no NaN; infinite values have diverged as well.
         "curves": {arm: [x if math.isfinite(x) else None for x in map(float, c)] for arm, c in task.curves.items()},
     }
-    path = Path(folder) / f"{_file_name(name)}{ENDING}"
+    path = Path(folder) / f"{name}{ENDING}"
     path.parent.mkdir(parents=True, exist_ok=True)
     write_whole(path, gzip.compress(json.dumps(entry).encode(), mtime=0))
     return path
@@ -100,7 +87,7 @@ def read_entry(path: Path) -> EarlierTask:
 
 
 def _run_name(store: str, begun: float, identity: str) -> str:
-    """The name of an unnamed run: unique, and the same in every process.
+    """The name of a run and of its file: that of its store, and the day on which it began; the same in every process.
 
     >>> _run_name("runs/mnist.db", 1.7e9, "0123456789abcdef"), _run_name("memory", 1.7e9, "0123456789abcdef")
     ('mnist 2023-11-14 01234567', 'run 2023-11-14 01234567')
@@ -113,17 +100,8 @@ def _run_name(store: str, begun: float, identity: str) -> str:
         stem = address.rpartition("/")[2] + (f" {schema[1]}" if schema else "")
     else:
         stem = "run" if store == MemoryStore.name else Path(store).stem
-    return f"{stem} {datetime.fromtimestamp(begun, UTC):%Y-%m-%d} {identity[:8]}"
-
-
-def _file_name(name: str) -> str:
-    """A name that every system accepts; a name that had to be changed gets a part of its hash, so that it stays unique.
-
-    >>> _file_name("May-3"), _file_name("a/b")
-    ('May-3', 'a_b-c14cddc0')
-    """
-    plain = re.sub(r"[^A-Za-z0-9._ -]", "_", name).strip(" .")[:_LONGEST] or "run"
-    return plain if plain == name else f"{plain}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+    plain = re.sub(r"[^A-Za-z0-9._ -]", "_", stem).lstrip(" .")[:_LONGEST]  # which every system accepts
+    return f"{plain} {datetime.fromtimestamp(begun, UTC):%Y-%m-%d} {identity[:8]}"
 
 
 # -- reading a folder -------------------------------------------------------------------------------------------------

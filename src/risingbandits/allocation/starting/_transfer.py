@@ -7,18 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from risingbandits._core.stats import rank_correlation
 from risingbandits.allocation._options import Option
 from risingbandits.allocation.events import Event
 from risingbandits.policies._config_process import scores_at_equal_resource
 from risingbandits.policies.objectives import Objective
 
 if TYPE_CHECKING:
-    from risingbandits._core.types import Floats
     from risingbandits.allocation._ledger import Ledger
     from risingbandits.allocation.settings import Settings
     from risingbandits.allocation.starting.prior import Prior
-
-_WEIGHT, _LEAST_VARIANCE = 4.0, 0.05  # of what is believed at first, in arms; of beliefs, at least
 
 
 class Configs(Option):
@@ -68,7 +66,7 @@ class Transfer(Option):
         return {"means": means, "deviations": np.array([belief.deviation for belief in beliefs])}
 
     def sentence(self, ledger: Ledger) -> str:
-        """Where the prior is from, and how far the arms that were started confirm it or that it is not used."""
+        """Where the prior is from, and how far the arms that were started agree with it or that it is not used."""
         prior = self.prior
         said = f"prior from {prior.tasks} task{'' if prior.tasks == 1 else 's'}" if prior.tasks else "prior from scores"
         if prior.agreement is not None:
@@ -76,22 +74,9 @@ class Transfer(Option):
         if not ledger.policy._informed:
             return f"{said}, not used by policy {ledger.policy.name}"
         told = [arm for arm in ledger.arms if arm.rewards]
-        if len(told) < 2:
-            return said
         sign = np.sign(ledger.span)
-        confirmed = slope(
+        agreement = rank_correlation(
             np.array([prior.of(arm.name).mean for arm in told]),
             scores_at_equal_resource([sign * np.array(arm.rewards) for arm in told]),
         )
-        return f"{said}, so far confirmed {confirmed:.2g} by {len(told)} arms"  # 1 is as much as was expected
-
-
-def slope(believed: Floats, scores: Floats) -> float:
-    """How scores rise with what was believed: least squares, with four arms that confirm it fully.
-
-    >>> slope(np.array([-1.0, 1.0]), np.array([-0.5, 0.5])), slope(np.array([-1.0, 1.0]), np.array([1.0, -1.0]))
-    (0.83, 0.33)
-    """
-    start = _WEIGHT * max(_LEAST_VARIANCE, float(believed.var()))
-    apart = believed - believed.mean()
-    return round((start + float(apart @ scores)) / (start + float(apart @ apart)), 2)
+        return said if agreement is None else f"{said}, with this run {agreement:.2g}"

@@ -25,7 +25,8 @@ from risingbandits._core.errors import RisingBanditsError, check_choice, check_f
 from risingbandits._core.types import Floats
 from risingbandits.allocation.events import Event
 from risingbandits.allocation.stores.base import Store, is_server, open_store
-from risingbandits.policies._config_points import Config, Value
+from risingbandits.policies._config_points import Config, Value, plain_config
+from risingbandits.policies._config_process import normal_scores, scores_at_equal_resource
 from risingbandits.policies.base import DIRECTIONS
 
 LEAST_ARMS = 3  # of a run that says anything
@@ -46,6 +47,7 @@ class Summary(NamedTuple):
     scores: dict[str, list[float]]  #: of each arm its normal score, and how far it was compared with how many
     configs: dict[str, dict[str, Value]]
     named: bool  #: whether an arm of the same name is the same arm in another run
+    guessed: bool = False  #: whether they are no run but scores of the user
 
     def means_the_same(self, arm: str) -> bool:
         """Whether an arm of this name in another run would be the same arm; "trial 3" never is."""
@@ -90,14 +92,12 @@ class EarlierTask:
     def __post_init__(self) -> None:
         check_choice("direction", self.direction, DIRECTIONS)
         curves = {arm: _rewards(f"{self.name}, {arm}", curve) for arm, curve in self.curves.items()}
-        configs = {arm: plain_config(f"{self.name}, config of {arm}", given) for arm, given in self.configs.items()}
+        configs = {arm: plain_config(given, f"{self.name}, config of {arm}") for arm, given in self.configs.items()}
         object.__setattr__(self, "curves", curves)
         object.__setattr__(self, "configs", configs)
 
     def summary(self) -> Summary:
         """What the run says about the arms that were pulled, or failed."""
-        from risingbandits.policies._config_process import scores_at_equal_resource
-
         known: dict[str, Floats] = self.curves  # type: ignore[assignment]  # made so above
         arms = [arm for arm, curve in known.items() if len(curve) or arm in self.failed]
         sign = 1.0 if self.direction == "maximize" else -1.0
@@ -131,25 +131,6 @@ def _compared(resources: Sequence[int]) -> list[float]:
     return found
 
 
-def plain_config(where: str, given: Any) -> dict[str, Value]:
-    """The config of an arm as numbers, strings, and None for missing values.
-
-    >>> plain_config("a", {"lr": 0.1, "layers": (64, 64), "nesterov": True, "decay": None})
-    {'lr': 0.1, 'layers': '(64, 64)', 'nesterov': 'True', 'decay': None}
-    """
-    if not isinstance(given, Mapping):
-        raise RisingBanditsError(f"{where} must be a mapping of names to numbers or strings, got {shown(given)}.")
-    return {str(name): _value(value) for name, value in given.items()}
-
-
-def _value(value: Any) -> Value:
-    if value is None or value == "None":  # as stores keep it
-        return None
-    if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
-        return str(value)
-    return float(value) if math.isfinite(value) else None
-
-
 def _rewards(where: str, curve: Any) -> Floats:
     try:
         rewards = np.array(curve if isinstance(curve, np.ndarray) else list(curve), dtype=float)
@@ -170,13 +151,6 @@ class LogSource(NamedTuple):
     metric: str
 
 
-class Sources(NamedTuple):
-    """What was read."""
-
-    runs: list[Summary]
-    scores: list[dict[str, float]]  #: of the user: how good arms are, high is good
-
-
 class Reading(NamedTuple):
     """How files are read."""
 
@@ -185,29 +159,23 @@ class Reading(NamedTuple):
     metric: str | None = None  #: to read, if logs have several
 
 
-def read_sources(sources: Any, how: Reading = Reading(), absent: str | None = None) -> Sources:  # noqa: B008
-    """Earlier runs, and scores of the user, from one source or a list of them.
+def read_sources(sources: Any, how: Reading = Reading(), absent: str | None = None) -> list[Summary]:  # noqa: B008
+    """Earlier runs, then scores of the user, from one source or a list of them.
 
     Stores and remembered runs know whether high or low is good. Of logs and tables it is what they say themselves,
     unless the user said it. A folder at ``absent`` need not exist: it is where the first run is going to be remembered.
 
-    >>> read_sources({"may": {"a": [0.1, 0.2], "b": [0.3]}}).runs[0].pulls, read_sources([{"a": 3, "b": 1.5}]).scores
-    (3, [{'a': 3.0, 'b': 1.5}])
+    >>> read_sources([{"a": 3, "b": 1.5}, {"may": {"a": [0.1, 0.2], "b": [0.3]}}])[0].pulls
+    3
     """
     alone = isinstance(sources, str | bytes | LogSource) or not isinstance(sources, Sequence)
-    scores: list[dict[str, float]] = []
-    runs: list[Summary] = []
-    for source in [sources] if alone else sources:
-        if isinstance(source, Mapping) and source and all(_is_number(value) for value in source.values()):
-            sign = -1.0 if (how.direction or how.otherwise) == "minimize" else 1.0
-            scores.append({str(arm): sign * check_finite(f"score of {arm}", value) for arm, value in source.items()})
-        else:
-            runs += _runs(source, how, absent)
+    runs = [run for source in ([sources] if alone else sources) for run in _runs(source, how, absent)]
     furthest: dict[str | None, Summary] = {}  # a run may be read twice: its store, a copy of it, what is remembered
     for run in runs:
         if run.identity not in furthest or run.pulls > furthest[run.identity].pulls:
             furthest[run.identity] = run
-    return Sources([run for run in runs if run.identity is None or run is furthest[run.identity]], scores)
+    runs = [run for run in runs if run.identity is None or run is furthest[run.identity]]
+    return sorted(runs, key=lambda run: run.guessed)
 
 
 def _runs(source: Any, how: Reading, absent: str | None) -> list[Summary]:
@@ -219,6 +187,8 @@ def _runs(source: Any, how: Reading, absent: str | None) -> list[Summary]:
         return [store_task(source).summary()]
     if _is_study(source):
         return [study_task(source).summary()]
+    if isinstance(source, Mapping) and source and all(_is_number(value) for value in source.values()):
+        return [_guess(source, how.direction or how.otherwise)]
     if isinstance(source, Mapping) and source and all(_is_study(study) for study in source.values()):
         return [study_task(study, str(name)).summary() for name, study in source.items()]
     if isinstance(source, Mapping) and source and all(isinstance(curves, Mapping) for curves in source.values()):
@@ -232,6 +202,15 @@ def _runs(source: Any, how: Reading, absent: str | None) -> list[Summary]:
         given = (source.metric, source.values, source.settings, source.direction)
         return [EarlierTask(*given).summary()]
     raise RisingBanditsError(f"prior must be {_ALLOWED}, got {shown(source)}.")
+
+
+def _guess(scores: Mapping[Any, Any], direction: str) -> Summary:
+    """How good the user says that arms are; it counts as a run that compared them all to the end."""
+    arms = [str(arm) for arm in scores]
+    values = np.array([check_finite(f"score of {arm}", score) for arm, score in scores.items()])
+    found = normal_scores(values if direction == "maximize" else -values).tolist()
+    known = {arm: [score, math.inf] for arm, score in zip(arms, found, strict=True)}
+    return Summary("scores", direction, None, 0, 0, known, {}, named=True, guessed=True)
 
 
 def _runs_at(path: Path, how: Reading, absent: str | None) -> list[Summary]:

@@ -16,10 +16,10 @@ import numpy as np
 from risingbandits._core.errors import RisingBanditsError, check_finite, shown
 from risingbandits._core.stats import rank_correlation
 from risingbandits._core.types import Floats
-from risingbandits.policies._config_points import Config
+from risingbandits.policies._config_points import Config, Value, plain_config
 
 if TYPE_CHECKING:
-    from risingbandits.allocation.starting.earlier_runs import Sources, Summary
+    from risingbandits.allocation.starting.earlier_runs import Summary
 
 
 class Belief(NamedTuple):
@@ -139,38 +139,36 @@ class _Row(NamedTuple):
 
 
 def look_back(
-    sources: Sources, arms: Sequence[str] | None = None, configs: Mapping[str, Config] | None = None, seed: int = 0
+    sources: Sequence[Summary],
+    arms: Sequence[str] | None = None,
+    configs: Mapping[str, Config] | None = None,
+    seed: int = 0,
 ) -> Findings:
-    """Everything that the sources say about ``arms``, by default about all that they name.
+    """Everything that the sources, those of the user last, say about ``arms``, by default about all that they name.
 
     What is expected of an arm is the sum of what is expected of its config and of what its name adds to that.
     """
-    from risingbandits.allocation.starting.earlier_runs import LEAST_ARMS, plain_config
-    from risingbandits.policies._config_process import normal_scores
+    from risingbandits.allocation.starting.earlier_runs import LEAST_ARMS
 
-    today = {arm: plain_config(f"config of {arm}", given) for arm, given in (configs or {}).items()}
-    runs = [run for run in sources.runs if len(run.scores) >= LEAST_ARMS]
-    known = dict.fromkeys(
-        [*(arm for run in runs for arm in run.scores), *(arm for given in sources.scores for arm in given)]
-    )
+    today = {arm: plain_config(given, f"config of {arm}") for arm, given in (configs or {}).items()}
+    used = [run for run in sources if run.guessed or len(run.scores) >= LEAST_ARMS]
+    runs = [run for run in used if not run.guessed]
+    known = dict.fromkeys(arm for run in used for arm in run.scores)
     asked = list(known if arms is None else arms)
     places = {arm: place for place, arm in enumerate(dict.fromkeys([*asked, *known]))}
     ambiguous = _ambiguous(runs, today)
     furthest = math.log1p(max((run.longest for run in runs), default=0) or 1)
     rows = [
         _Row(number, place, score, min(1.0, compared / furthest), run.configs.get(arm, {}))
-        for number, run in enumerate(runs)
+        for number, run in enumerate(used)
         for arm, (score, compared) in run.scores.items()
-        for place in [places[arm] if run.means_the_same(arm) and arm not in ambiguous else -1]
+        for place in [places[arm] if run.guessed or (run.means_the_same(arm) and arm not in ambiguous) else -1]
         if place >= 0 or arm in run.configs
     ]
-    for number, given in enumerate(sources.scores, start=len(runs)):  # the user's count as one more run
-        scores = normal_scores(np.array(list(given.values()))).tolist()
-        rows += [_Row(number, places[arm], score, 1.0, {}) for arm, score in zip(given, scores, strict=True)]
     named = [row for row in rows if row.place >= 0]
     found = _by_config(rows, [today.get(arm, {}) for arm in places], seed)
     count = np.bincount([row.place for row in named if row.run < len(runs)], minlength=len(places))
-    means, explained, agreements = _by_name(named, found.means, len(runs) + len(sources.scores))
+    means, explained, agreements = _by_name(named, found.means, len(used))
     variances = found.variances + found.own * (1.0 - explained)
     beliefs = {}
     for arm in asked:
@@ -186,7 +184,7 @@ def look_back(
         Prior(beliefs, len(runs), float(np.mean(measured)) if measured else None),
         runs,
         agreements[: len(runs)],
-        [run.name for run in sources.runs if len(run.scores) < LEAST_ARMS],
+        [run.name for run in sources if run not in used],
         found.lengths,
         list(ambiguous),
     )
@@ -199,9 +197,18 @@ def _ambiguous(runs: Sequence[Summary], today: Mapping[str, Config]) -> dict[str
     for run in runs:
         for arm, known in run.configs.items():
             before = first.setdefault(arm, known)
-            if run.means_the_same(arm) and any(known[name] != before[name] for name in known.keys() & before.keys()):
+            if run.means_the_same(arm) and any(
+                _differ(known[name], before[name]) for name in known.keys() & before.keys()
+            ):
                 found[arm] = None
     return found
+
+
+def _differ(one: Value, other: Value) -> bool:
+    """Whether two values are different; numbers may have been written with fewer digits."""
+    if isinstance(one, float) and isinstance(other, float):
+        return not math.isclose(one, other, rel_tol=1e-6)
+    return one != other
 
 
 class _ByConfig(NamedTuple):

@@ -78,7 +78,7 @@ def _moves(curve: Floats) -> bool:
 
 
 def prior_sentence(ledger: Ledger) -> str:
-    """Where the prior is from and how far it is confirmed; empty without one.
+    """Where the prior is from, and how far this run agrees with it; empty without one.
 
     >>> from risingbandits.allocation import Allocator
     >>> from risingbandits.allocation.starting.prior import Belief, Prior

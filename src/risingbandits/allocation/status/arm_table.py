@@ -50,7 +50,7 @@ class AllocationTable:
 
     title: str
     rows: list[ArmRow]
-    prior: str = ""  #: where the prior is from and how far it is confirmed
+    prior: str = ""  #: where the prior is from, and how far this run agrees with it
     next: str | None = None  #: the arm whose pull would be next
     why_next: str = ""
     recommended: str | None = None  #: the best arm if everything ended now; None before the first reward
