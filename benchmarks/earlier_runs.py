@@ -230,7 +230,7 @@ def chain(family: str, objective: str, order: int) -> list[tuple[float, float]]:
                 allocator, earned = played(task, budget, objective, chained, order, remember=chained, **known)
                 losses.append(lost(task, budget, objective, allocator.recommend(), earned))
                 if chained:
-                    allocator.remember(task.name)
+                    allocator.remember()
             found.append((losses[0], losses[1]))
     return found
 

@@ -85,7 +85,7 @@ def test_file_that_is_shown(block: Block, tmp_path: Path) -> None:
     path = tmp_path / "shown.csv"
     path.write_text(block.text)
     if block.text.startswith("task,"):
-        [run] = read_sources([path]).runs
+        [run] = read_sources([path])
         assert len(run.scores) == 2
     else:
         assert [len(values) for values in load_columns(path).values()] == [4, 3]

@@ -87,7 +87,7 @@ def test_replay_does_not_ask_the_model(tmp_path: Path, monkeypatch: pytest.Monke
     def refuse(*_: Any) -> int:
         raise AssertionError("asked")
 
-    for asked in ("ask", "propose"):
+    for asked in ("ask", "_propose"):
         monkeypatch.setattr(Auto, asked, refuse)
     ledger = opened().ledger
     assert ledger.told == 60
@@ -108,7 +108,7 @@ def test_ten_thousand_decisions_open_in_two_seconds(tmp_path: Path, monkeypatch:
     def fewest(available: Any) -> int:
         return int(np.argmin(np.where(available, policy.pulls, 1 << 30)))
 
-    monkeypatch.setattr(policy, "propose", fewest)
+    monkeypatch.setattr(policy, "_propose", fewest)
     for i in range(10_000):
         pull = run.ask()
         assert pull is not None
@@ -252,7 +252,7 @@ def test_configs_that_arms_get_in_their_first_pulls_let_the_model_play(tmp_path:
         assert decided is not None
         assert other is not None
         assert decided.name == other.name
-    points = run.ledger.policy._state.run.space.points
+    points = run.ledger.policy._state.run._given.points
     near = np.linalg.norm(points[:, None] - points, axis=-1) < 100.0
     unknown = [arm.place for arm in run.ledger.arms if not arm.config]
     assert len(unknown) > 3
@@ -299,7 +299,7 @@ def test_the_model_goes_on_with_more_arms_and_another_budget(tmp_path: Path, wha
     if len(below):
         assert run.ledger.decide() in [run.ledger.numbered[arm] for arm in below]
     if what == "arms":
-        assert len(model.counts) == len(model.space.points) == len(run.ledger.policy.pulls) == 41
+        assert len(model.counts) == len(model._given.points) == len(run.ledger.policy.pulls) == 41
     assert run.ledger.policy.horizon == model.horizon == run.ledger.horizon() or what == "cost"
     for again in (unpack(pack(run.ledger), run.settings), Ledger(run._session._begun_with)):
         assert again is not None

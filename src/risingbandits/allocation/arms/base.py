@@ -143,10 +143,11 @@ def configs_of(arms: Any, given: Any) -> Any:
     """``given`` configs of arms and, for those without any, what the arm or else its name says."""
     if not isinstance(arms, Collection) or not isinstance(given, Mapping | None):
         return given
-    own = {name: own_config(arm) for name, arm in arms.items()} if isinstance(arms, Mapping) else {}
+    objects = arms if isinstance(arms, Mapping) else {}
+    own = {name: own_config(arm) for name, arm in objects.items()}
     named = {parameter for config in own.values() for parameter in config}
-    for name, config in own.items():  # what one arm leaves at its default counts if another one does not
-        own[name] = {**{k: x for k, x in _plain(arms[name], "usual_config").items() if k in named}, **config}
+    for name, arm in objects.items():  # what one arm leaves at its default counts if another one does not
+        own[name] = {k: x for k, x in _plain(arm, "usual_config").items() if k in named} | own[name]
     found = {
         name: config for name in arms if isinstance(name, str) and (config := own.get(name) or config_in_name(name))
     }
