@@ -181,5 +181,5 @@ class _Index:
         try:
             with whole(self._path) as temporary:
                 temporary.write_bytes(data)
-        except OSError as error:  # another's folder, or a full disk
+        except (OSError, RisingBanditsError) as error:  # another's folder, or a full disk
             log.debug("no index is written to %s: %s", self._path, error)
