@@ -159,6 +159,8 @@ def test_check_shows_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert "echo --lr=0.1 64 '{n}'" in out
     assert "echo --lr=0.1 128 '{n}'" in out
     assert "0.01" not in out
+    assert f"plan.toml can be run. Store: {tmp_path / 'plan.db'}" in out
+    assert [path.name for path in tmp_path.iterdir()] == ["plan.toml"]
 
 
 def test_other_names_in_doubled_braces_are_left_alone(tmp_path: Path) -> None:

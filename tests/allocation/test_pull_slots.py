@@ -6,7 +6,6 @@ import math
 import threading
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -137,23 +136,6 @@ def test_a_slot_is_kept_in_store_and_snapshot(tmp_path: Path) -> None:
         assert [flight.slot for flight in reader.ledger().in_flight.values()] == ["cuda:1", ""]
 
 
-@pytest.mark.parametrize(
-    ("slots", "jobs", "complaint"),
-    [
-        ("cuda:0", None, 'slots must be names such as ["cuda:0", "cuda:1"], got \'cuda:0\'.'),
-        ([], None, 'slots must be names such as ["cuda:0", "cuda:1"], got [].'),
-        ([1], None, "slots, a name must be a printable string of 1 to 200 characters, got 1."),
-        (["x", "x"], None, "slots has 'x' twice: for two pulls at a time write {\"x\" = 2}."),
-        ({"x": 0.5}, None, "slots of x must be an integer >= 1, got 0.5."),
-        ({"x": 2}, 3, "jobs must be at most 2, the places on the slots, got 3."),
-    ],
-)
-def test_mistakes(slots: Any, jobs: int | None, complaint: str) -> None:
-    with pytest.raises(RisingBanditsError) as error:
-        Allocator({"a": lambda pull: 0.5}, 3).run(jobs, slots=slots)
-    assert str(error.value) == complaint
-
-
 # -- commands --------------------------------------------------------------------------------------------------------
 
 PRINTS = """printf '%s %s\\n' \\"$RISINGBANDITS_SLOT\\" \\"${CUDA_VISIBLE_DEVICES-all}\\" >> seen; echo 0.5"""
@@ -233,23 +215,3 @@ def plan_with(folder: Path, head: str, command: str = '["echo", "1"]') -> Path:
 def test_jobs_of_a_plan(tmp_path: Path) -> None:
     assert read_plan(plan_with(tmp_path, 'slots = { "cuda:0" = 2, "cuda:1" = 2 }')).jobs == 4
     assert read_plan(plan_with(tmp_path, 'slots = ["x", "y", "z"]\njobs = 2')).jobs == 2
-
-
-@pytest.mark.parametrize(
-    ("head", "command", "complaint"),
-    [
-        ('slots = ["x"]\njobs = 2', '["echo"]', "jobs must be at most 1, the places on the slots, got 2."),
-        ('slots = "x"', '["echo"]', 'slots must be names such as ["cuda:0", "cuda:1"], got \'x\'.'),
-        ("", '["echo", "{slot}"]', "slots must be given, because the command of a has {slot}."),
-    ],
-)
-def test_mistakes_in_plans(tmp_path: Path, head: str, command: str, complaint: str) -> None:
-    path = plan_with(tmp_path, head, command)
-    with pytest.raises(RisingBanditsError) as error:
-        read_plan(path)
-    assert str(error.value) == f"{path}, {complaint}"
-
-
-def test_slots_are_not_for_a_cluster(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["run", str(plan_with(tmp_path, 'slots = ["x"]')), "--backend", "ray"]) == 2
-    assert "slots are for this machine; on a cluster give --resources" in capsys.readouterr().err

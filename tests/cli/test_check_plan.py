@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 from pathlib import Path
 
 import pytest
@@ -91,10 +90,6 @@ def test_folders_that_cannot_be_made(capsys: pytest.CaptureFixture[str], tmp_pat
 def test_fresh(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     said = refused(capsys, tmp_path, 'budget = 4\nstore = "postgresql://host/x"', "--fresh")
     assert "store must be another one for a fresh run" in said
-    (tmp_path / "plan.db.state").mkdir()
-    with (tmp_path / "plan.db.state" / ".running").open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_SH)
-        assert "is being run by another process" in refused(capsys, tmp_path, "budget = 4", "--fresh")
 
 
 def test_a_prior_is_read_for_a_new_store_only(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

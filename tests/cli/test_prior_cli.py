@@ -90,14 +90,6 @@ def test_losses_are_recognised_unless_a_direction_is_given(capsys: pytest.Captur
     assert order() == (["good", "fair", "poor"], "maximize"), "where values go both ways, high is good"
 
 
-def test_arms_of_a_plan(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
-    plan = folder / "plan.toml"
-    plan.write_text('budget = 9\nstore = "may.db"\n[defaults]\ncommand = ["echo", "1"]\n[[arms]]\nname = "poor"\n')
-    code, out, _ = outcome(capsys, "prior", folder / "june.db", "--plan", plan, "--json")
-    assert code == 0
-    assert [row["arm"] for row in json.loads(out)["arms"]] == ["poor"]
-
-
 def test_what_says_little(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     path = tmp_path / "small.csv"
     path.write_text("a,b\n1,2\n")

@@ -172,15 +172,6 @@ def test_seconds_are_those_of_the_commands(capsys: pytest.CaptureFixture[str], t
     assert all(cost >= 0.05 for cost in costs)
 
 
-def test_check_runs_nothing(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    plan = write(tmp_path, LEARNERS)
-    code, out, err = outcome(capsys, "run", plan, "--check")
-    assert (code, err) == (0, "")
-    assert "fast" in out
-    assert f"{plan} can be run. Store: {tmp_path / 'plan.db'}" in out
-    assert os.listdir(tmp_path) == ["plan.toml"]
-
-
 def test_failures_are_repeated_then_the_arm_is_retired(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     text = """\
 [[arms]]
@@ -235,24 +226,6 @@ def test_finished_arms_end_a_run_before_the_budget(capsys: pytest.CaptureFixture
     assert "Spent 6 of 12 pulls. No arm is left that can be pulled. Recommended: " in out
 
 
-def test_mistakes_end_in_one_sentence(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    code, out, err = outcome(capsys, "run", write(tmp_path, LEARNERS, "budget = 12\nbudge = 3\n"))
-    assert (code, out) == (2, "")
-    assert err == f"risingbandits: {tmp_path / 'plan.toml'}, budge is not a known key, did you mean 'budget'?\n"
-    code, out, err = outcome(capsys, "run", write(tmp_path, LEARNERS), "--jobs", "0")
-    assert (code, out, err) == (2, "", "risingbandits: jobs must be an integer >= 1, got 0.\n")
-    assert os.listdir(tmp_path) == ["plan.toml"]
-
-
-def test_a_changed_plan_contradicts_its_store(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    assert outcome(capsys, "run", write(tmp_path, LEARNERS, "budget = 4\n"))[0] == 0
-    code, out, err = outcome(capsys, "run", write(tmp_path, LEARNERS, "budget = 3\n"))
-    assert (code, out) == (2, "")
-    assert "budget is 4 pulls in the store, got 3 pulls: it must be at least the 4 that are spent." in err
-    assert err.endswith("To start over, use run --fresh, which keeps the old store.\n")
-    assert len(kinds(tmp_path / "plan.db", "tell")) == 4
-
-
 def test_fresh_keeps_the_old_run(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     plan = write(tmp_path, LEARNERS, "budget = 4\n")
     assert outcome(capsys, "run", plan, "--fresh")[0] == 0
@@ -266,20 +239,6 @@ def test_fresh_keeps_the_old_run(capsys: pytest.CaptureFixture[str], tmp_path: P
     assert events(tmp_path / "plan.db.1") == first
     assert [len(kinds(tmp_path / name, "tell")) for name in ("plan.db.1", "plan.db.2", "plan.db")] == [4, 5, 5]
     assert len(list((tmp_path / "plan.db.1.logs").rglob("*.out"))) == 4
-    code, _, err = outcome(capsys, "run", plan, "--fresh", "--store", "postgresql://nowhere/x")
-    assert (code, err) == (
-        2,
-        "risingbandits: store must be another one for a fresh run: postgresql://nowhere/x cannot be put aside.\n",
-    )
-
-
-def test_foreign_files_are_left_alone(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    plan = write(tmp_path, LEARNERS)
-    (tmp_path / "plan.db").write_text("my notes")
-    code, _, err = outcome(capsys, "run", plan)
-    assert code == 2
-    assert "is not a store of risingbandits." in err
-    assert (tmp_path / "plan.db").read_text() == "my notes"
 
 
 # -- stopped and resumed ----------------------------------------------------------------------------------------------

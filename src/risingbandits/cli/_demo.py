@@ -98,19 +98,11 @@ def _train(policy: str, store: Path | None = None) -> _Trained:
     }
     models |= {f"network {size}": MLPClassifier(size, learning_rate_init=0.01, random_state=0) for size in (8, 32, 128)}
     arms = {name: rb.integrations.PartialFitArm(model, *data, batch=32) for name, model in models.items()}
-    scores: dict[str, list[float]] = {}  # in the order of the first pulls, by which the report's colours go
-    allocator = rb.Allocator(
-        arms,
-        _BUDGET,
-        policy=policy,
-        store=store,
-        on_tell=lambda told: scores.setdefault(told.arm, []).append(told.reward),
-    )
-    allocator.run(progress=False)
-    best = allocator.recommend()
-    test = allocator.load(best).learner.score(X[1400:] / 16, y[1400:])
-    allocator.close()
-    return _Trained(scores, best, test)
+    with rb.Allocator(arms, _BUDGET, policy=policy, store=store) as allocator:
+        allocator.run(progress=False)
+        best = allocator.recommend()
+        test = allocator.load(best).learner.score(X[1400:] / 16, y[1400:])
+        return _Trained({name: allocator.rewards(name) for name in arms}, best, test)
 
 
 def _show_models(out: Path, output: Output) -> None:
@@ -136,23 +128,11 @@ def _show_models(out: Path, output: Output) -> None:
 
 
 def _shares(trained: _Trained) -> TextTable:
-    """Who got which share of the budget, and why."""
-    rows, records = [], []
-    for name, scores in sorted(trained.scores.items(), key=lambda item: -len(item[1])):
-        n = len(scores)
-        # The default policy compares models after equally many batches.
-        rivals = {other: own[n - 1] for other, own in trained.scores.items() if len(own) >= n and other != name}
-        ahead = max(rivals, key=rivals.__getitem__, default=None)
-        if name == trained.recommended:
-            why = "recommended: the highest score"
-        elif ahead is None or rivals[ahead] <= scores[-1]:
-            why = "paused: the budget was spent"
-        else:
-            why = f"paused: {ahead} had {rivals[ahead]:.3f} after {n} batches"
-        rows.append((name, str(n), f"{scores[0]:.3f}", f"{scores[-1]:.3f}", why))
-        records.append({"model": name, "batches": n, "first": scores[0], "last": scores[-1], "why": why})
-    header = ("model", "batches", "first score", "last score", "why")
-    return TextTable(header, rows, frozenset({1, 2, 3}), records=records)
+    """Who got which share of the budget, the most first."""
+    order = sorted(trained.scores.items(), key=lambda item: -len(item[1]))
+    records = [{"model": name, "batches": len(own), "first": own[0], "last": own[-1]} for name, own in order if own]
+    rows = [(str(r["model"]), str(r["batches"]), f"{r['first']:.3f}", f"{r['last']:.3f}") for r in records]
+    return TextTable(("model", "batches", "first score", "last score"), rows, frozenset({1, 2, 3}), records=records)
 
 
 # -- the paper's problems -------------------------------------------------------------------------------------------

@@ -31,11 +31,11 @@ def check_keep(keep: Any, jobs: int) -> int:
     >>> check_keep(2, jobs=2)
     Traceback (most recent call last):
         ...
-    risingbandits.RisingBanditsError: keep must be at least 3, for 2 pulls at a time and the recommended arm, got 2.
+    risingbandits.RisingBanditsError: keep must be at least 3, for 2 at a time and the recommended arm, got 2.
     """
     if check_positive_int("keep", keep) < jobs + 1:
         raise RisingBanditsError(
-            f"keep must be at least {jobs + 1}, for {jobs} pulls at a time and the recommended arm, got {keep}."
+            f"keep must be at least {jobs + 1}, for {jobs} at a time and the recommended arm, got {keep}."
         )
     return int(keep)
 

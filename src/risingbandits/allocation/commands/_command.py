@@ -22,7 +22,7 @@ from risingbandits.allocation.arms._checkpoints import Holds, Name, needed_after
 from risingbandits.allocation.arms.base import ArmInUse, Outcome
 from risingbandits.allocation.commands._folders import ArmFolder
 from risingbandits.allocation.commands._output import FINISHED, Output, last_line, read_reward
-from risingbandits.allocation.commands._placeholders import names_its_slot, variables, visible_devices
+from risingbandits.allocation.commands._placeholders import PLACEHOLDERS, names_its_slot, visible_devices
 from risingbandits.allocation.commands._plan_arms import CommandArm
 from risingbandits.allocation.commands._plan_file import Plan, read_plan
 from risingbandits.allocation.pull import CannotGoOn, Pull, Saved, folder_name
@@ -200,6 +200,7 @@ class Command:
         own = {name: self.arm.filled(value, values) for name, value in self.arm.environment.items()}
         hides = pull.slot and not names_its_slot(self.arm.texts())
         devices = visible_devices(pull.slot, os.environ) if hides else {}
+        ours = {PLACEHOLDERS[name][0]: value for name, value in values.items()}
         self._timed_out = False
         lock = self.folder.lock(mark, lambda: self._stops > 0)
         try:
@@ -213,7 +214,7 @@ class Command:
                 self._process = process = subprocess.Popen(
                     self.arm.argv(values),
                     cwd=self.arm.directory,
-                    env={**os.environ, **devices, **own, **variables(values), MARK: mark},
+                    env={**os.environ, **devices, **own, **ours, MARK: mark},
                     stdin=subprocess.DEVNULL,
                     stdout=printed,
                     stderr=errors,

@@ -88,15 +88,6 @@ def first_placeholder(text: str, more: Collection[str] = ()) -> str | None:
     return next((name for name in names_in(text) if name in PLACEHOLDERS or name in more), None)
 
 
-def variables(values: Mapping[str, str]) -> dict[str, str]:
-    """The same values as environment variables.
-
-    >>> variables({"n": "3"})
-    {'RISINGBANDITS_PULL': '3'}
-    """
-    return {PLACEHOLDERS[name][0]: value for name, value in values.items()}
-
-
 def _near(name: str, more: Collection[str] = ()) -> str:
     """The known name that ``name`` is nearly; names of a matrix may also be meant in other letters, as {LR}."""
     meant = [known for known in more if known.casefold() == name.casefold()]

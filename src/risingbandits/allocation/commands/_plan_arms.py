@@ -132,7 +132,7 @@ def read_arms(here: str, values: dict[str, Any], folder: Path) -> tuple[CommandA
         where = f"{here}{place}."
         arm = _arm(where, {"name": None} | read_table(where, entry, _ARM), common, folder, matrix.keys)
         _arm_name(f"{where}name", arm.name)
-        own = replace(arm, values=written_values(entry.get("config", {}), matrix.keys))
+        own = replace(arm, values=written_values(entry.get("config", {}), matrix.keys)) if matrix.keys else arm
         for name in matrix.keys:
             if name not in own.values and any(name in names_in(text) for text in own.texts()):
                 raise RisingBanditsError(
