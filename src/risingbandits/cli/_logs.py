@@ -103,7 +103,7 @@ def check(
     from risingbandits.theory.estimators._measured import check_curve
     from risingbandits.theory.estimators._questions import check_curves
 
-    found = curves_from([curves], metric, direction, step)
+    found = curves_from(curves, metric, direction, step)
     if reward_range is not None:
         range_of(found, reward_range)  # values beyond what is possible are wrong data
     sign = -1.0 if found.direction == "minimize" else 1.0
@@ -157,7 +157,7 @@ def replay(
     from risingbandits.reports import _tables as tables
 
     wanted = known.Objective.get(objective)
-    found = curves_from([curves], metric, direction, step)
+    found = curves_from(curves, metric, direction, step)
     outcome = play(
         found,
         None if policies is None else parse_policies(policies, wanted.name),
@@ -205,11 +205,11 @@ def _budget(curves: Curves, budget: int | None, hours: float | None) -> int | No
     return pulls
 
 
-def curves_from(paths: Sequence[Path], metric: str | None, direction: str | None, step: float | None) -> Curves:
+def curves_from(path: Path, metric: str | None, direction: str | None, step: float | None) -> Curves:
     """The curves that a command is about; what had to be decided for other files than plain ones is said."""
     from risingbandits.allocation.recordings import curves_in, is_plain, read_recordings
 
-    recording = read_recordings(paths)
+    recording = read_recordings([path])
     curves = curves_in(recording, metric, direction, step)
     if direction is None and (not is_plain(recording) or curves.direction == "minimize"):
         typer.echo(described(curves), err=True)
@@ -223,7 +223,7 @@ def problem_from(
     """The problem of curves in a file; losses, and what is given a range, are played as parts of it, more is better."""
     from risingbandits.problems import RisingBandit
 
-    found = curves_from([path], metric, direction, step)
+    found = curves_from(path, metric, direction, step)
     rows = list(found.values.values())
     if found.direction == "minimize" or reward_range is not None:
         low, high = range_of(found, reward_range)

@@ -225,15 +225,10 @@ def _named(plan: Plan, fresh: bool = False) -> Iterator[None]:
 def _table(plan: Plan) -> TextTable:
     from risingbandits._core.tables import TextTable
 
-    rows = [
-        (arm.name, arm.as_text(), str(arm.directory), "-" if arm.timeout is None else f"{arm.timeout:g} s")
-        for arm in plan.arms
-    ]
+    rows = [(arm.name, arm.as_text(), str(arm.directory)) for arm in plan.arms]
     records = [
         {"arm": arm.name, "command": arm.command, "directory": arm.directory, "timeout": arm.timeout}
         for arm in plan.arms
     ]
-    title = f"{plan.budget.amount:g} {plan.budget.unit}"
-    if plan.slots:
-        title += f", on {', '.join(plan.slots)}"
-    return TextTable(("arm", "command", "directory", "timeout"), rows, frozenset({3}), title, records)
+    title = f"{plan.budget.amount:g} {plan.budget.unit}{', on ' if plan.slots else ''}{', '.join(plan.slots or ())}"
+    return TextTable(("arm", "command", "directory"), rows, frozenset(), title, records)

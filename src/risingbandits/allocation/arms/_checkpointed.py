@@ -36,34 +36,15 @@ log = logging.getLogger("risingbandits")
 class Checkpointed:
     """An arm and its checkpoints.
 
-    Parameters
-    ----------
-    arm : Arm or function
-        The learner as an object, a function of the pull, which has no state, or (a class or a function without
-        arguments) what makes the learner. Only what was made can be made again when it is lost.
-    folder : path, optional
-        Where checkpoints are kept, in a folder for each arm; None keeps none.
-    every : int
-        Pulls between checkpoints.
-    trained : int
-        Pulls that the learner has already had.
-    flush : bool
-        Whether a checkpoint must survive a power failure, not only the death of processes.
-    timed : bool
-        Whether a pull without a cost costs the seconds that it took.
-    make : bool, optional
-        Whether ``arm`` makes the learner; inferred by default.
-    direction : str, optional
-        The allocator's; an arm that states the opposite direction is refused.
-    store : str
-        The identity of the store that the checkpoints belong to.
-    holds : callable, optional
-        Says whether a pull is still in flight, where the store can be read.
-
-    Notes
-    -----
+    ``arm`` is the learner as an object, a function of the pull, which has no state, or (a class or a function without
+    arguments, or as ``make`` says) what makes the learner. Only what was made can be made again when it is lost.
     A learner without ``save`` and ``load`` that is lost is trained again from its first pull, without being told. If a
     pull failed, its state is unknown; if it can then neither be loaded nor made again, its pulls fail.
+
+    Checkpoints are kept in ``folder`` after each ``every`` pulls, so that they survive a power failure if ``flush``,
+    and belong to the ``store`` of this identity. The learner has already had ``trained`` pulls. If ``timed``, a pull
+    without a cost costs the seconds that it took. ``direction`` is the allocator's. ``holds`` says whether a pull is
+    still in flight, where the store can be read.
     """
 
     restores_itself = True

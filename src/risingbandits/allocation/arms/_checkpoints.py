@@ -67,16 +67,8 @@ def needed_after(pull: Pull, new: Saved | None, direction: str | None) -> set[Na
 class Checkpoints:
     """The checkpoints of one arm: files or folders below ``<base>/<arm>/``, created when needed.
 
-    Parameters
-    ----------
-    base : Path
-        The folder for all arms.
-    arm : str
-        Name of the arm.
-    durable : bool
-        Whether checkpoints must survive a power failure: they are synced, and found whole by a digest.
-    store : str
-        The identity of the store that says which of them count; "" if it is not known.
+    Those that are ``durable`` survive a power failure: they are synced, and found whole by a digest. ``store`` is the
+    identity of the store that says which of them count, "" if it is not known.
     """
 
     def __init__(self, base: Path, arm: str, durable: bool = False, store: str = "") -> None:

@@ -61,21 +61,11 @@ class Driver:
     that cannot be ended are given back and left alone. Told rewards are always in the store before the next pull
     starts. Signals are received only in the main thread.
 
-    Parameters
-    ----------
-    patient : bool
-        Wait if all arms are masked; otherwise that is an error.
-    until : float
-        When to end, by `time.monotonic`. No pull is started that would take longer, judging by earlier ones; what still
-        runs then is ended and given back.
-    grace : float
-        Seconds between asking pulls to end and killing them, and until those that do not end are left alone.
-    warned : bool
-        Whether to handle SIGUSR1 too: it lets running pulls finish, as the first SIGINT does.
-    find : callable or None
-        Returns an arm that was added since, by name, or None.
-    slots : sequence of names, mapping of names to numbers, or None
-        Where pulls are made, see `Places`.
+    A ``patient`` one waits if all arms are masked; otherwise that is an error. Nothing runs on after ``until``, by
+    `time.monotonic`: no pull is started that would take longer, judging by earlier ones, and what still runs then is
+    given back. ``grace`` are the seconds between asking pulls to end and killing them, and until those that do not end
+    are left alone. If ``warned``, SIGUSR1 lets running pulls finish, as the first SIGINT does. ``find`` returns an arm
+    that was added since, by name, or None. For ``slots`` see `Places`.
     """
 
     def __init__(

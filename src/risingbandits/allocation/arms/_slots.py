@@ -14,17 +14,10 @@ Slots = Sequence[str] | Mapping[str, int] | None
 
 
 class Places:
-    """The places for pulls of one process.
+    """The places for pulls of one process: one pull at a time on each slot, or the given number; anywhere without.
 
     Which places are taken follows from the running pulls: any end of a pull frees its place.
 
-    Parameters
-    ----------
-    slots : sequence of names, mapping of names to numbers, or None
-        One pull at a time on each, or the given number. None: pulls are made anywhere.
-
-    Examples
-    --------
     >>> places = Places({"cuda:0": 2, "cuda:1": 1})
     >>> places.jobs(), places.free([Pull(1, "a", 1, slot="cuda:0")])
     (3, 'cuda:1')

@@ -24,7 +24,7 @@ from risingbandits.allocation.starting._given import bare_settings, with_prior
 from risingbandits.allocation.stores.base import STORE_MARK, Store, check_folder_of, open_store
 
 # What belongs to a store, by the ending of its name.
-_PARTS = ("", "-wal", "-shm", "-mark", "-lock", ".checkpoints", ".logs", ".state")
+_PARTS = ("", "-wal", "-shm", "-mark", "-lock", ".logs", ".state")
 LOCK = ".running"  # in the folder of states, where no arm's folder begins with a dot
 
 
