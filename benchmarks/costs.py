@@ -14,12 +14,14 @@ import argparse
 import os
 import zlib
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import NamedTuple
+from unittest import mock
 
 import numpy as np
 import numpy.typing as npt
 
-from risingbandits.allocation import Allocator, Budget, Execution
+from risingbandits.allocation import Allocator, Budget
 from risingbandits.lab.benchmark.curve_tasks import CurveTask
 from risingbandits.lab.benchmark.suite import load_tasks
 from risingbandits.policies import objective_names
@@ -100,14 +102,17 @@ def allocator(costs: str) -> Callable[[Setup], Played]:
 
     def play(setup: Setup) -> Played:
         names = [str(arm) for arm in range(len(setup.finals))]
-        with Allocator(
-            names,
-            Budget(cost=setup.budget),
-            objective=setup.objective,
-            max_pulls=setup.longest,
-            execution=Execution(costs=costs),
-            seed=setup.seed,
-        ) as made:
+        ignored = mock.patch("risingbandits.allocation.deciding._costs.compares_costs", return_value=False)
+        with (
+            ignored if costs == "ignore" else nullcontext(),
+            Allocator(
+                names,
+                Budget(cost=setup.budget),
+                objective=setup.objective,
+                max_pulls=setup.longest,
+                seed=setup.seed,
+            ) as made,
+        ):
             earned = 0.0
             for pull in made:
                 arm = int(pull.arm)

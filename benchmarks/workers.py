@@ -14,18 +14,21 @@ import argparse
 import heapq
 import os
 from collections.abc import Iterator
+from contextlib import nullcontext
 from typing import NamedTuple
+from unittest import mock
 
 import numpy as np
 import numpy.typing as npt
 
-from risingbandits.allocation import Allocator, Execution, NoArmAvailable, Pull
+from risingbandits.allocation import Allocator, NoArmAvailable, Pull
+from risingbandits.allocation._ledger import Ledger
 from risingbandits.lab.benchmark.curve_tasks import CurveTask
 from risingbandits.lab.benchmark.suite import load_tasks
 from risingbandits.policies import objective_names
 
 WORKERS = (1, 2, 4)
-RULES = ("joint", "fill")
+RULES = ("joint", "fill")  # a policy that is told how many pulls are made at a time, or one that is not
 DURATIONS = ("equal", "drawn")
 BUDGETS = (5, 20)  # pulls for each arm
 MOST_ARMS = 30
@@ -48,9 +51,8 @@ def play(task: CurveTask, objective: str, pulls: int, workers: int, rule: str, d
     longest = None if objective == "cumulative" else task.length
     rng = np.random.default_rng([seed, workers])
     earned = 0.0
-    with Allocator(
-        names, pulls, objective=objective, execution=Execution(parallel=rule), max_pulls=longest, seed=seed
-    ) as allocator:
+    patch = nullcontext() if rule == "joint" else mock.patch.object(Ledger, "_expect_workers")
+    with patch, Allocator(names, pulls, objective=objective, max_pulls=longest, seed=seed) as allocator:
         for pull in simulated(allocator, workers, durations, rng):
             reward = float(observed[int(pull.arm), min(pull.n, observed.shape[1]) - 1])
             earned += reward

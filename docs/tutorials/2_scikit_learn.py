@@ -37,7 +37,7 @@ arms = {name: PartialFitArm(model, *data, batch=32) for name, model in models.it
 # %%
 # The budget is 600 mini-batches: 100 for each model if shared equally.
 
-allocator = rb.Allocator(arms, budget=600, objective="best-arm", sigma="auto")
+allocator = rb.Allocator(arms, budget=600, objective="best-arm")
 allocator.run(progress=False)
 print(allocator.explain())
 

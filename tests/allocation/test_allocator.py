@@ -26,7 +26,7 @@ from risingbandits import (
 )
 from risingbandits.allocation.settings import as_arguments
 from risingbandits.allocation.stores._memory import MemoryStore
-from risingbandits.policies import CommitUCB, EpsilonGreedy
+from risingbandits.policies import EpsilonGreedy
 
 
 def curve(pull: Pull) -> float:
@@ -273,7 +273,7 @@ def test_a_budget_in_cost_is_kept() -> None:
 
 
 def test_the_horizon_follows_the_costs() -> None:
-    allocator = Allocator(["a", "b"], Budget(cost=100.0), execution=Execution(costs="ignore"))
+    allocator = Allocator(["a", "b"], Budget(cost=100.0), policy="round-robin")
     for i in range(50):
         allocator.tell(asked(allocator), 0.5, cost=0.5 if i < 20 else 2.0)
     policy = allocator.ledger.policy
@@ -368,7 +368,6 @@ def test_wrong_settings_leave_nothing_behind(tmp_path: Path) -> None:
     for change in (
         {"budget": 0},
         {"objective": "best"},
-        {"policy": CommitUCB(), "sigma": 0.1},
         {"max_pulls": {"z": 3}},
     ):
         with pytest.raises(RisingBanditsError):
@@ -377,7 +376,7 @@ def test_wrong_settings_leave_nothing_behind(tmp_path: Path) -> None:
 
 
 def test_unbounded_rewards() -> None:
-    allocator = Allocator(["a", "b"], 200, reward_range=None, sigma=5.0)
+    allocator = Allocator(["a", "b"], 200, reward_range=None, policy="gaussian-ucb(sigma=5.0)")
     for pull in allocator:
         allocator.tell(pull, 100.0 * curve(pull))
     assert allocator.recommend() == "b"

@@ -55,9 +55,8 @@ def test_the_default_needs_no_range_of_rewards() -> None:
         ({"policy": "hyperband"}, True),
         ({"policy": "commit-ucb"}, False),  # looks at all of them
         ({"policy": "commit-ucb", "budget": 8}, True),  # cannot
-        ({"policy": "commit-ucb", "order": "random"}, True),
-        ({"policy": "asha", "order": "given"}, False),
-        ({"order": "given"}, False),
+        ({"policy": "asha", "made_late": True}, False),
+        ({"policy": "auto(order='given')", "budget": 8}, False),
     ],
 )
 def test_where_arms_may_be_left_out_their_order_is_random(given: dict[str, Any], shuffled: bool) -> None:
@@ -72,11 +71,14 @@ def opened(**given: Any) -> list[str]:
     return [name for name in GRID if allocator.rewards(name)]
 
 
-@pytest.mark.parametrize("policy", [None, "asha"])
-def test_the_file_decides_nothing_unless_its_order_means_something(policy: str | None) -> None:
-    first = opened(policy=policy, order="given")
+def test_the_order_of_a_list_counts_where_the_policy_says_so() -> None:
+    first = opened(policy="auto(order='given')")
     assert first == GRID[: len(first)]
     assert len(first) < len(GRID)
+
+
+@pytest.mark.parametrize("policy", [None, "asha"])
+def test_the_order_of_a_list_decides_nothing_by_default(policy: str | None) -> None:
     seeds = [opened(policy=policy, seed=seed) for seed in range(20)]
     assert seeds[:3] == [opened(policy=policy, seed=seed) for seed in range(3)]
     tried = np.array([[name in run for name in GRID] for run in seeds])
@@ -88,18 +90,17 @@ def test_the_file_decides_nothing_unless_its_order_means_something(policy: str |
 
 def test_a_store_keeps_what_was_the_default_when_it_was_made(tmp_path: Path) -> None:
     path = tmp_path / "run.db"
-    with Allocator(GRID, budget=48, objective="cumulative", order="given", store=path) as allocator:
+    with Allocator(GRID, budget=48, objective="cumulative", store=path) as allocator:
         for pull, _ in zip(allocator, range(10), strict=False):
             allocator.tell(pull, 0.5)
-    with Allocator(GRID, budget=48, store=path) as allocator:  # which would now be another objective and order
+    with Allocator(GRID, budget=48, store=path) as allocator:  # which would now be another objective
         assert allocator.settings.objective == "cumulative"
-        assert allocator.settings.order == "given"
         assert allocator.spent == 10
     with pytest.raises(ValueError, match="objective is 'cumulative' in the store, got 'best-arm'"):
         Allocator(GRID, budget=48, objective="best-arm", store=path)
 
 
-@pytest.mark.parametrize(("name", "value"), [("objective", "best"), ("order", "sorted")])
+@pytest.mark.parametrize(("name", "value"), [("objective", "best")])
 def test_what_is_allowed_is_said(name: str, value: str) -> None:
     with pytest.raises(ValueError, match=f"{name} must be"):
         made(**{name: value})

@@ -79,7 +79,7 @@ def test_the_object_of_an_arm_that_failed_is_not_recommended() -> None:
 
 
 def test_states_of_an_arm() -> None:
-    allocator = Allocator(list("abcde"), 30, policy="round-robin", max_pulls={"a": 1}, order="given")
+    allocator = Allocator(list("abcde"), 30, policy="round-robin", max_pulls={"a": 1})
     for arm in "abc":
         pull = asked(allocator)
         assert pull.arm == arm
@@ -103,7 +103,7 @@ def test_states_of_an_arm() -> None:
 
 def test_a_policy_is_told_earlier_rewards_in_turns() -> None:
     past = {"a": [0.5, 0.25, 0.75], "b": [1.0]}
-    allocator = Allocator(["a", "b"], 50, policy="ucb1", order="given", warm_start=past)
+    allocator = Allocator(["a", "b"], 50, policy="ucb1", warm_start=past)
     policy = allocator.ledger.policy
     assert policy.pulls.tolist() == [3, 1]
     assert policy.explain()["estimate"].tolist() == [0.75, 1.0]

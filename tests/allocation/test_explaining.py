@@ -66,7 +66,7 @@ def test_the_next_arm_has_a_reason_and_is_the_one_that_is_asked_for(objective: s
 
 
 def test_an_arm_that_is_ahead_of_the_recommended_one_is_spoken_of() -> None:
-    allocator = Allocator(["a", "b"], 20, policy="constant(arm=0)", order="given")
+    allocator = Allocator(["a", "b"], 20, policy="constant(arm=0)")
     for n in range(10):
         pull = allocator.ask()
         assert pull is not None
@@ -132,7 +132,7 @@ def explained(curves: list[list[float]], pulls: int, **settings: Any) -> Allocat
 
 
 def finished(names: list[str], tried: dict[str, int], **settings: Any) -> Allocator:
-    allocator = Allocator(names, sum(tried.values()), policy="round-robin", order="given", **settings)
+    allocator = Allocator(names, sum(tried.values()), policy="round-robin", **settings)
     for name, pulls in tried.items():
         for other in allocator.arms:
             (allocator.unmask if other == name else allocator.mask)(other)
@@ -173,7 +173,7 @@ def test_arms_that_were_never_tried_are_counted_at_the_end() -> None:
 
 
 def test_costs_and_the_most_promising_ones_are_named() -> None:
-    allocator = Allocator(["a", "b", "c", "d"], Budget(cost=20.0), policy="constant(arm=0)", order="given")
+    allocator = Allocator(["a", "b", "c", "d"], Budget(cost=20.0), policy="constant(arm=0)")
     while (pull := allocator.ask()) is not None:
         allocator.tell(pull, 0.5, cost=4.0)
     said = "3 of 4 arms were never tried; with about 10 more pulls (a cost of 40) two of them could be"

@@ -87,7 +87,7 @@ def test_a_loop_says_so() -> None:
 
 @pytest.mark.parametrize("budget", [Budget(pulls=10), Budget(cost=10.0), Budget(seconds=10.0)])
 def test_the_pull_that_finds_the_end_costs_nothing(budget: Budget) -> None:
-    allocator = Allocator(["a", "b"], budget, policy="round-robin", execution=Execution(retries=1), order="given")
+    allocator = Allocator(["a", "b"], budget, policy="round-robin", execution=Execution(retries=1))
     first = allocator.ask()
     assert first is not None
     assert allocator.tell(first, cost=3.0, finished=True)

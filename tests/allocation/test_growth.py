@@ -342,7 +342,7 @@ def test_a_budget_in_cost_grows() -> None:
 
 
 def test_numbers_of_new_arms_follow_those_that_are_there_and_are_drawn() -> None:
-    allocator = Allocator(["a", "b", "c"], 30, order="random", seed=4)
+    allocator = Allocator(["a", "b", "c"], 30, policy="asha", seed=4)
     before = [arm.name for arm in allocator.ledger.numbered]
     assert sorted(before) == ["a", "b", "c"] != before
     allocator.extend(arms=["d", "e", "f", "g"])

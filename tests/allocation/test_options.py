@@ -7,13 +7,12 @@ from typing import Any
 
 import pytest
 
-from risingbandits import Allocator
+from risingbandits import Allocator, Budget
 from risingbandits.allocation import Event
 from risingbandits.allocation import _options as options
 from risingbandits.allocation._ledger import Ledger
 from risingbandits.allocation._options import Option
 from risingbandits.allocation._snapshot import pack, unpack
-from risingbandits.allocation.deciding._workers import Workers
 from risingbandits.allocation.settings import Settings
 from risingbandits.allocation.status._status import standing
 
@@ -44,17 +43,17 @@ class Bell(Option):
         self.rings = plain["rings"]
 
 
-class Stubborn(Option):
-    """Chooses the last arm."""
+class Teller(Option):
+    """Tells pulls, as costs do."""
 
-    key = "stubborn"
+    key = "teller"
 
     @classmethod
-    def of(cls, settings: Settings, before: Stubborn | None) -> Stubborn:
+    def of(cls, settings: Settings, before: Teller | None) -> Teller:
         return cls()
 
-    def choose(self, ledger: Ledger) -> Any:
-        return ledger.numbered[-1]
+    def tell(self, *told: Any) -> None:
+        """Nothing."""
 
 
 def use(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
@@ -87,16 +86,7 @@ def test_an_option_ends_a_run_and_says_why(monkeypatch: pytest.MonkeyPatch, tmp_
         assert again.finished
 
 
-def test_an_option_chooses(monkeypatch: pytest.MonkeyPatch) -> None:
-    use(monkeypatch, "Stubborn")
-    allocator = Allocator(["a", "b", "c"], 9)
-    pull = allocator.ask()
-    assert pull is not None
-    assert pull.arm == allocator.ledger.numbered[-1].name
-
-
 def test_two_options_cannot_answer_what_only_one_may(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert Allocator(["a", "b"], 9, objective="cumulative").ledger.option(Workers) is not None
-    use(monkeypatch, "Stubborn")
-    with pytest.raises(AssertionError, match=r"\['workers', 'stubborn'\] all answer choose"):
-        Allocator(["a", "b"], 9, objective="cumulative")
+    use(monkeypatch, "Teller")
+    with pytest.raises(AssertionError, match=r"\['costs', 'teller'\] all answer tell"):
+        Allocator(["a", "b"], Budget(cost=9.0))

@@ -47,9 +47,7 @@ def test_everything_that_a_plan_can_say(tmp_path: Path) -> None:
         "objective": "best-arm",
         "direction": "minimize",
         "reward_range": (-1.0, 3.0),
-        "order": "random",
         "max_pulls": {"a": 3, "b b": 7},
-        "parallel": "fill",
         "durability": "power",
         "retries": 4,
         "seed": 3,
@@ -75,11 +73,10 @@ def test_defaults_leave_the_settings_to_the_allocator(tmp_path: Path) -> None:
 
 
 def test_what_only_python_could_say_once(tmp_path: Path) -> None:
-    text = 'reward_range = "unknown"\nsigma = 0\nmax_pulls = {a = 4}\nwarm_start = {a = [0.5, 1]}\n'
+    text = 'reward_range = "unknown"\nmax_pulls = {a = 4}\nwarm_start = {a = [0.5, 1]}\n'
     plan = read(tmp_path, f"budget = 5\n{text}{ARM}max_pulls = 3")
     assert plan.settings == {
         "reward_range": None,
-        "sigma": 0.0,
         "max_pulls": {"a": 3},
         "warm_start": {"a": [0.5, 1.0]},
     }

@@ -51,7 +51,7 @@ class Machine:
     def __init__(self, store: Store | Path | None, clock: Clock, configuration: dict[str, Any]) -> None:
         self.clock, self.store = clock, store
         shared = {**configuration, "lease": 10.0, "retries": 2, "reward_range": (0.0, 4.0)}
-        self.real = Allocator(["a", "b", "c"], store=self._opened(), order="given", **as_arguments(shared))
+        self.real = Allocator(["a", "b", "c"], store=self._opened(), **as_arguments(shared))
         policy, budget = shared.pop("policy"), shared.pop("budget")
         self.model = ReferenceAllocator(["a", "b", "c"], budget.unit, budget.amount, policy, **shared)
         self.given: list[tuple[Pull, ModelPull]] = []

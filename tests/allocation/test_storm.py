@@ -47,7 +47,7 @@ def test_a_long_storm(policy: str, seed: int, place: str, tmp_path: Path) -> Non
 def survive(place: str, folder: Path, name: str, seed: int, kills: int, stops: int) -> None:
     policy = get_policy(name)
     rewards: dict[str, Any] = {"direction": "minimize", "reward_range": RANGE}
-    rules: dict[str, Any] = {"policy": policy, "parallel": "fill", "order": "given", "seed": seed, "lease": LEASE}
+    rules: dict[str, Any] = {"policy": policy, "seed": seed, "lease": LEASE}
     Allocator(ARMS, 20, store=place, **as_arguments({**rules, **rewards})).close()
     crew = Crew(storm_worker.__file__, place, folder, lines=60, seed=seed)
     rng = np.random.default_rng(seed)

@@ -29,7 +29,7 @@ def outcome(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple
 def store(tmp_path: Path) -> Iterator[Path]:
     """Three pulls of one arm, two of another, one failure, and one pull in flight."""
     path = tmp_path / "run.db"
-    with Allocator(list(REWARDS), budget=20, policy="round-robin", order="given", store=path) as allocator:
+    with Allocator(list(REWARDS), budget=20, policy="round-robin", store=path) as allocator:
         allocator.mask("never")
         for _ in range(5):
             pull = allocator.ask()

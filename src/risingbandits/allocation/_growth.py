@@ -12,20 +12,21 @@ from __future__ import annotations
 import json
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from risingbandits._core.errors import RisingBanditsError, shown
 from risingbandits.allocation._arm_state import LEFT_OUT, ArmState
-from risingbandits.allocation._defaults import choose_policy
 from risingbandits.allocation._options import Option
 from risingbandits.allocation.budget import Budget, amount_text
 from risingbandits.allocation.events import Event, WrittenByNewer
 from risingbandits.allocation.settings import (
     BY_ARM,
+    SETTINGS,
+    STORED,
     Settings,
-    declared_settings,
+    choose_policy,
     plain_value,
-    stored_names,
 )
 from risingbandits.allocation.starting._given import with_prior
 
@@ -59,7 +60,7 @@ class Growth(Option):
     def apply(self, ledger: Ledger, event: Event) -> None:
         """Change the settings of a ledger and its arms, as an event "extend" says."""
         changes = json.loads(event.text)
-        if unknown := changes.keys() - {*stored_names(), "declared", "said"}:
+        if unknown := changes.keys() - {*STORED, "declared", "said"}:
             raise WrittenByNewer(f"event {event.id} changes {shown(min(unknown))}")
         before, self.present = ledger.settings, _after(ledger, changes)
         arms = changes.get("arms", _NO_ARMS)
@@ -115,7 +116,7 @@ def _after(ledger: Ledger, changes: Changes) -> Settings:
 
 def _values(changes: Changes) -> dict[str, Any]:
     """The settings in an event, checked, without the arms."""
-    settings = {name: known for name, known in declared_settings().items() if name in changes and name != "arms"}
+    settings = {name: known for name, known in SETTINGS.items() if name in changes and name != "arms"}
     return {name: known.check(name, plain_value(name, changes[name])) for name, known in settings.items()}
 
 
@@ -125,7 +126,7 @@ def _merged(settings: Settings, values: Mapping[str, Any], names: Iterable[str])
     by_arm = {name: value for name in BY_ARM if isinstance(value := getattr(settings, name), dict)}
     known = {name: {arm: x for arm, x in value.items() if arm in arms} for name, value in by_arm.items()}
     added = {name: {**known[name], **values.get(name, {})} for name in _ADDED}
-    return settings.changed(**{**known, **values, **added, "arms": tuple(arms)})
+    return replace(settings, **{**known, **values, **added, "arms": tuple(arms)})
 
 
 # -- what changes ---------------------------------------------------------------------------------------------------
@@ -134,7 +135,7 @@ def _merged(settings: Settings, values: Mapping[str, Any], names: Iterable[str])
 def differences(before: Settings, after: Settings) -> Changes:
     """What ``after`` has differently, as in the event; of `_ADDED` settings only those of arms that differ."""
     old, new = before.to_dict(), after.to_dict()
-    found: Changes = {name: new[name] for name in stored_names() if not _same(old[name], new[name])}
+    found: Changes = {name: new[name] for name in STORED if not _same(old[name], new[name])}
     for name in _ADDED:
         found[name] = {arm: x for arm, x in new[name].items() if not _same(x, old[name].get(arm))}
     found["arms"] = {"in": _missing(after.arms, before.arms), "out": _missing(before.arms, after.arms)}
@@ -166,25 +167,21 @@ def as_given(settings: Settings, given: Mapping[str, Any], stored: Settings) -> 
 
 def declared_changes(ledger: Ledger, given: Given) -> Changes:
     """What is declared differently than by the program before; raises an error for what cannot change."""
-    before, after, settings = declared_by(ledger), given.settings, declared_settings()
+    before, after = declared_by(ledger), given.settings
     found = differences(before, after)
-    if given.policy is None and (after.sigma == "auto" or _sigma(after) == _sigma(before)):
+    if given.policy is None:
         found.pop("policy", None)
     arms = found.get("arms", _NO_ARMS)
     described = {arm: x for arm, x in found.get("configs", {}).items() if arm in arms["in"]}
-    changes = {name: value for name, value in found.items() if not settings[name].may_change}
+    changes = {name: value for name, value in found.items() if not SETTINGS[name].may_change}
     wrong_way = {"direction"} if not ledger.told else set()  # it can be corrected until a pull counts
-    _check_fixed(before, given, [name for name in changes if not settings[name].extends and name not in wrong_way])
+    _check_fixed(before, given, [name for name in changes if not SETTINGS[name].extends and name not in wrong_way])
     if len(arms["out"]) == len(before.arms):
         there = quoted(before.arms)
         raise RisingBanditsError(f"arms are {there} in the store, got {quoted(after.arms)}, none of them.")
     changes["configs"] = described
     changes = {name: value for name, value in changes.items() if value or name not in _ADDED}
     return _complete(ledger, {**changes, "declared": True}) if changes else {}
-
-
-def _sigma(settings: Settings) -> Any:
-    return settings.policy.get_params().get("sigma", "auto")
 
 
 def declared_by(ledger: Ledger) -> Settings:
@@ -196,12 +193,11 @@ def declared_by(ledger: Ledger) -> Settings:
 
 def wanted_changes(ledger: Ledger, wanted: Mapping[str, Any]) -> Changes:
     """What changes if the settings in ``wanted`` apply and the arms that it names are added."""
-    settings = declared_settings()
     for name in wanted:
-        if name not in settings or not settings[name].extends:
-            allowed = ", ".join(name for name, known in settings.items() if known.extends)
+        if name not in SETTINGS or not SETTINGS[name].extends:
+            allowed = ", ".join(name for name, known in SETTINGS.items() if known.extends)
             raise RisingBanditsError(f"only {allowed} can be extended, got {name}.")
-    values = {name: settings[name].check(name, value) for name, value in wanted.items()}
+    values = {name: SETTINGS[name].check(name, value) for name, value in wanted.items()}
     known = ledger.by_name
     coming = [arm for arm in values.pop("arms", ()) if arm not in known or known[arm].retired == LEFT_OUT]
     names = list(dict.fromkeys([*known, *coming]))
@@ -221,13 +217,8 @@ def _filled_in(now: Settings, values: dict[str, Any], names: Sequence[str]) -> d
         others = now.max_pulls if isinstance(now.max_pulls, dict) else dict.fromkeys(now.arms, now.max_pulls)
         filled["max_pulls"] = {arm: n for arm, n in {**others, **limits}.items() if n is not None}
     if "policy" in values or "reward_range" in values:
-        filled["policy"] = choose_policy(
-            values.get("policy", now.policy),
-            objective=now.objective,
-            reward_range=values.get("reward_range", now.reward_range),
-            sigma="auto",
-            ordered=now.order == "given",
-        )
+        policy, reward_range = (values.get(name, getattr(now, name)) for name in ("policy", "reward_range"))
+        filled["policy"] = choose_policy(policy, now.objective, reward_range)
     return filled
 
 

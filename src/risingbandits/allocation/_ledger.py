@@ -23,7 +23,7 @@ from risingbandits.allocation.budget import ExactSum, planned_rounds
 from risingbandits.allocation.events import Event
 from risingbandits.allocation.pull import Saved, better
 from risingbandits.allocation.settings import Settings
-from risingbandits.policies import Policy
+from risingbandits.policies import Objective, Policy
 from risingbandits.policies._knowledge import Knowledge
 
 _TOLERANCE = 0.1  # by which the rounds that a budget in cost or seconds pays for may differ from those planned
@@ -66,13 +66,13 @@ class Ledger:
         self.settings = settings
         self.zero, self.span = settings.scale()
         self._pulls, self._amount = settings.budget.pulls, settings.budget.amount
+        self._sums = Objective.get(settings.objective).sums_rewards
         before = {type(option): option for option in self.options}
         found = [kind.of(settings, before.get(kind)) for kind in option_classes()]
         self.options = tuple(option for option in found if option is not None)
-        able = {question: answering(self.options, question) for question in ("choose", "tell")}
-        for question, several in able.items():
-            assert len(several) <= 1, f"{[option.key for option in several]} all answer {question}"
-        self._chooser, self._costs = (next(iter(one), None) for one in able.values())
+        tellers = answering(self.options, "tell")
+        assert len(tellers) <= 1, f"{[option.key for option in tellers]} all answer tell"
+        self._costs = next(iter(tellers), None)
         self._enders, self._knowing = answering(self.options, "is_over"), answering(self.options, "known")
         self.of_kind = {kind: option for option in self.options for kind in option.kinds}  # who takes which events
 
@@ -125,10 +125,14 @@ class Ledger:
             return again
         if not self.free.count:
             return None
-        if self._chooser is not None and (chosen := self._chooser.choose(self)) is not None:
-            return chosen
+        self._expect_workers()
         ask = self.policy._propose if self.policy._informed else self.policy.ask
         return self.numbered[ask(self.free.mask())]
+
+    def _expect_workers(self) -> None:
+        """Say how many pulls are made at a time; to find the best arm, policies name several arms by themselves."""
+        if self._sums:
+            self.policy.expect_workers(len(self.in_flight) + 1)
 
     def repeated(self) -> ArmState | None:
         """The first free arm whose pull was given back, if there is one: it goes first."""
@@ -174,8 +178,7 @@ class Ledger:
         if arm.flight is not None:
             raise RisingBanditsError(f"event {event.id} gives out {shown(arm.name)}, which is not free.")
         if self.policy._informed:  # it was not asked, or was only to propose
-            if self._chooser is not None:
-                self._chooser.choose(self)
+            self._expect_workers()
             if arm not in self.repeat_first:
                 self.policy._give(arm.place)
         id, moment = event[0], event[1]
@@ -345,7 +348,7 @@ class Ledger:
             policy.inform(known)
         self.play(policy)
         if self.teller is not None:
-            self.teller.settle(len(self.numbered))
+            self.teller.settle(self)
         drawn = self.rebuilds if self.teller is None else 0
         policy.reset(len(self.numbered), self.horizon(), seed=[self.settings.seed, 0, drawn])
         tell = policy.tell

@@ -1,18 +1,17 @@
 """The seam for what is optional: the questions that the ledger asks an option, and all that it knows of one.
 
-An option is one file with one subclass of `Option`, a line in `OPTIONS`, its argument of `Allocator` (of `Execution` if
-it is rare) and its test. It overrides only the questions that it answers.
+An option is one file with one subclass of `Option`, a line in `OPTIONS`, its setting (an argument of `Allocator`, or of
+`Execution` if it is rare) and its test. It overrides only the questions that it answers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from risingbandits._core.plugins import load
 
 if TYPE_CHECKING:
-    from risingbandits.allocation._arm_state import ArmState
     from risingbandits.allocation._ledger import Ledger
     from risingbandits.allocation.events import Event
     from risingbandits.allocation.settings import Settings
@@ -22,36 +21,16 @@ if TYPE_CHECKING:
 OPTIONS = (
     "risingbandits.allocation._growth:Growth",
     "risingbandits.allocation.deciding._costs:Costs",
-    "risingbandits.allocation.deciding._workers:Workers",
     "risingbandits.allocation.starting._transfer:Configs",
     "risingbandits.allocation.starting._transfer:Transfer",
 )
-
-Check = Callable[[str, Any], Any]  # (what complaints call it, the value as given) -> the value as it is kept
-
-
-class Setting(NamedTuple):
-    """The declaration of a setting; `Allocator` documents what it means."""
-
-    default: Any  #: `dataclasses.MISSING` where it must be given
-    check: Check
-    in_plan: bool = True  #: whether a plan may say it
-    may_change: bool = False  #: from one run on a store to the next
-    extends: bool = False  #: whether it may be changed while a run goes on, by an event of the store
-    stored: bool = True  #: whether a store keeps it
 
 
 class Option:
     """One optional feature of an allocation."""
 
     key: ClassVar[str]  #: under which a snapshot keeps its state
-    arguments: ClassVar[Mapping[str, Setting]] = {}  #: arguments of `Allocator` and keys of plans
     kinds: ClassVar[frozenset[str]] = frozenset()  #: kinds of events that `apply` takes
-
-    @classmethod
-    def fill_in(cls, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Its arguments, checked against the other settings, which they may follow from if they are None."""
-        return {name: values[name] for name in cls.arguments}
 
     @classmethod
     def of(cls, settings: Settings, before: Self | None) -> Self | None:
@@ -66,7 +45,7 @@ class Option:
 
     # -- what a pull is to the policy: at most one option says so, and then answers all five --------------------
 
-    def settle(self, n_arms: int) -> None:
+    def settle(self, ledger: Ledger) -> None:
         """Fix how pulls are told until the next time: a policy is about to be reset."""
 
     def rounds(self, warm: Sequence[int]) -> tuple[int, float]:
@@ -83,12 +62,6 @@ class Option:
     def is_stale(self) -> bool:
         """Whether a policy should be reset and told all pulls again, in another way."""
         return False
-
-    # -- which arm is next, and whether any is ------------------------------------------------------------------
-
-    def choose(self, ledger: Ledger) -> ArmState | None:
-        """The next arm, if the policy is not just asked about the free arms; at most one option says so."""
-        raise NotImplementedError
 
     def is_over(self, ledger: Ledger) -> str:
         """Why no pull will follow although budget is left; empty if one may."""

@@ -34,12 +34,12 @@ from risingbandits.allocation.budget import Budget, as_budget
 from risingbandits.allocation.listeners import Listener, Listeners, Told
 from risingbandits.allocation.pull import NoArmAvailable, Pull, check_proof, place_of
 from risingbandits.allocation.settings import (
+    SETTINGS,
     Execution,
     Settings,
     check_arm_name,
     check_config,
     check_execution,
-    declared_settings,
     stored_settings,
 )
 from risingbandits.allocation.starting._given import bare_settings, with_prior
@@ -80,15 +80,10 @@ class Allocator:
         The range of all rewards; None if unknown. "auto": unknown for best-arm identification with policies that need
         none, such as the default, otherwise (0, 1). The first reward outside it ends `run` with an error that blames no
         arm.
-    sigma : float or "auto"
-        Scale of the noise of rewards; "auto" estimates it.
-    order : {"given", "random"} or None
-        The order in which arms are started where some may be left out: "given" if the most promising ones come first;
-        None: random, by the seed, unless the arms say theirs, as those of Optuna do.
     max_pulls : int, mapping or None
         How many pulls an arm can take.
     seed : int
-        Seed of randomised policies and of ``order="random"``.
+        Seed of randomised policies, and of the order of arms where some may be left out.
     warm_start : mapping of names to rewards, or None
         An arm's own rewards of earlier pulls: known to the policy, not charged to the budget; pull numbers continue
         after them.
@@ -102,7 +97,7 @@ class Allocator:
         Folder in which later runs find what this one has taught, as their ``prior``. `run` and a loop over the
         allocator write it when they end; otherwise `remember` does.
     execution : Execution
-        How pulls are carried out: leases, retries, durability, several workers, costs.
+        How pulls are carried out: leases, retries, durability.
     on_tell : callable, sequence of callables, or None
         Called with a `Told` for each pull that counts, in this process, once it is in the store; see `Listeners`.
 
@@ -125,8 +120,6 @@ class Allocator:
         store: str | Path | Store | None = None,
         direction: str | None = None,
         reward_range: tuple[float, float] | str | None = "auto",
-        sigma: float | str = "auto",
-        order: str | None = None,
         max_pulls: int | Mapping[str, int] | None = None,
         seed: int = 0,
         warm_start: Any = None,
@@ -137,12 +130,11 @@ class Allocator:
         on_tell: Listener | Sequence[Listener] | None = None,
     ) -> None:
         given = locals() | asdict(check_execution(execution))
-        given = {name: given[name] for name in declared_settings()}
+        given = {name: given[name] for name in SETTINGS}
         if hasattr(arms, "supply"):
             arms.supply(as_budget("budget", budget).pulls)
         given["configs"] = configs_of(arms, configs)
         given["made_late"] = hasattr(arms, "supply")  # names of such arms are only numbers
-        given["order"] = getattr(arms, "order", None) if order is None else order
         given["direction"] = direction_of_arms(arms) if direction is None else direction
         settings = bare_settings(given)
         if isinstance(arms, Mapping):
@@ -355,9 +347,9 @@ class Allocator:
     def extend(self, budget: int | Budget | None = None, arms: Arms | None = None, **settings: Any) -> str:
         """Change what the run may spend and on what; returns what has changed, "" if nothing has.
 
-        ``arms`` are further ones. Other ``settings`` may be max_pulls, retries, lease, parallel, reclaim,
-        policy, reward_range, and configs and warm_start of arms that were never pulled. Past decisions stay; from
-        here on the policy plans again, with all rewards so far. Every process on the store follows.
+        ``arms`` are further ones. Other ``settings`` may be max_pulls, retries, lease, reclaim, policy, reward_range,
+        and configs and warm_start of arms that were never pulled. Past decisions stay; from here on the policy plans
+        again, with all rewards so far. Every process on the store follows.
 
         >>> allocator = Allocator(["a", "b"], budget=48)
         >>> allocator.extend(budget=96, arms=["c", "d"])

@@ -1,7 +1,6 @@
 """The settings of an allocation, each declared once: its default and what is allowed.
 
 The arguments of `Allocator`, the keys of a plan, the JSON of a store and the sentence about differences follow from it.
-Options declare theirs (see `Option.arguments`).
 """
 
 # ruff: noqa: RUF009 - the calls in the dataclass make fields
@@ -12,10 +11,11 @@ import json
 import math
 import numbers
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields, replace
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import MISSING, dataclass, field, fields
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,21 +30,31 @@ from risingbandits._core.errors import (
     shown,
 )
 from risingbandits._version import __version__
-from risingbandits.allocation._defaults import check_sigma, choose_policy, takes_any_range
-from risingbandits.allocation._options import Check, Setting, option_classes
 from risingbandits.allocation.budget import Budget, as_budget
 from risingbandits.allocation.events import WrittenByNewer
 from risingbandits.allocation.pull import OutOfRange
 from risingbandits.allocation.starting.prior import Prior
-from risingbandits.policies import Policy, policy_class
+from risingbandits.policies import Policy, REdUCB, get_policy, policy_class
 from risingbandits.policies._settings import or_none
 from risingbandits.policies.base import DIRECTIONS
 from risingbandits.policies.objectives import DEFAULT, Objective
 
-ORDERS = ("given", "random")
 BY_ARM = ("max_pulls", "warm_start", "configs")  # may differ from arm to arm
 _LONGEST_NAME = 200
 _UNIT = (0.0, 1.0)  # the range of rewards where one is needed and none is given
+
+Check = Callable[[str, Any], Any]  # (what complaints call it, the value as given) -> the value as it is kept
+
+
+class Setting(NamedTuple):
+    """The declaration of a setting; `Allocator` documents what it means."""
+
+    default: Any  #: `dataclasses.MISSING` where it must be given
+    check: Check
+    in_plan: bool = True  #: whether a plan may say it
+    may_change: bool = False  #: from one run on a store to the next
+    extends: bool = False  #: whether it may be changed while a run goes on, by an event of the store
+    stored: bool = True  #: whether a store keeps it
 
 
 def setting(default: Any, check: Check, **more: Any) -> Any:
@@ -84,7 +94,7 @@ def _arm_names(where: str, value: Any) -> tuple[str, ...]:
 
 
 def _policy(where: str, value: Any) -> Policy | str | None:
-    """A policy as it is; a name as it is, so that sigma can be filled in; a name with settings as its policy."""
+    """A policy as it is; a name as it is, for the default parameters; a name with parameters as its policy."""
     if value is None or isinstance(value, Policy):
         return value
     if not isinstance(value, str):
@@ -107,6 +117,34 @@ def _policy(where: str, value: Any) -> Policy | str | None:
     if len(policies) != 1:
         raise RisingBanditsError(f"{where} must be one policy, got {shown(value)}.")
     return policies[0]
+
+
+def choose_policy(
+    policy: str | Policy | None, objective: str | Objective, reward_range: tuple[float, float] | None
+) -> Policy:
+    """The policy that plays for an objective, checked against what rewards it will see.
+
+    These are mapped from ``reward_range`` onto [0, 1]; without a range they are as they were told.
+    """
+    objective = Objective.get(objective)
+    if policy is None:
+        # For sums of rewards of unknown range R-ed-UCB, which needs neither their scale nor a ceiling.
+        chosen = REdUCB() if objective.sums_rewards and reward_range is None else objective.policy()
+    else:
+        chosen = get_policy(policy) if isinstance(policy, str) else policy.replace()
+    if "objective" in chosen.get_params():
+        chosen = chosen.replace(objective=objective.name)
+    if reward_range is None:
+        has_ceiling = isinstance(policy, str) and "cap" in chosen.get_params()
+        if chosen.reward_range is not None or has_ceiling:
+            what = ", which needs a ceiling" if has_ceiling and chosen.reward_range is None else ""
+            raise RisingBanditsError(f"reward_range must be given with policy {chosen.name!r}{what}, got None.")
+    elif chosen.reward_range is not None and tuple(chosen.reward_range) != _UNIT:
+        raise RisingBanditsError(
+            f"policy must take rewards in (0, 1), onto which reward_range is mapped, got {chosen!r}."
+        )
+    chosen._validate()
+    return chosen
 
 
 def _max_pulls(where: str, value: Any) -> int | dict[str, int]:
@@ -188,19 +226,12 @@ class Execution:
         tells.
     durability : {"process", "power"}
         What every acknowledged tell survives: the death of any process, or also a power failure.
-    parallel : {"joint", "fill"} or None
-        While the best arm is in flight: what is best for this worker alongside the others, or the next best arm;
-        None: by policy.
-    costs : {"compare", "ignore"} or None
-        "compare" arms by what they give for their cost, or "ignore" it; None: compare with the default policy.
     """
 
     lease: float = 3600.0
     retries: int = 3
     reclaim: bool = True
     durability: str = "process"
-    parallel: str | None = None
-    costs: str | None = None
 
 
 EXECUTION = tuple(part.name for part in fields(Execution))
@@ -241,8 +272,6 @@ class Settings:
     )  # None: by the policy
     direction: str = one_of(*DIRECTIONS)
     reward_range: tuple[float, float] | None = setting("auto", or_none(check_range), extends=True)
-    sigma: float | str = setting("auto", check_sigma, stored=False)  # the policy has it
-    order: str | None = setting(None, or_none(partial(check_choice, allowed=ORDERS)))
     max_pulls: int | dict[str, int] | None = setting(None, or_none(_max_pulls), extends=True)
     # A plan has another default than `Allocator`, and either may continue what the other has started.
     lease: float = setting(Execution.lease, partial(check_finite, above=0.0), may_change=True, extends=True)
@@ -259,7 +288,7 @@ class Settings:
     # Where each process leaves what was learnt; stores may be opened on machines that have no such folder.
     remember: str | None = setting(None, or_none(_folder), may_change=True, stored=False)
     version: str = __version__  # of the program that made the store
-    options: dict[str, Any] = field(default_factory=dict)  # the arguments of options
+    made_late: bool = False  # whether arms are made when they are first pulled, as trials are: then in this order
 
     def __post_init__(self) -> None:
         for name in BY_ARM:
@@ -276,26 +305,21 @@ class Settings:
         Auto()
         """
         open_range = given.get("reward_range", "auto") == "auto"
+        made_late = bool(given.get("made_late", False))
         values = _checked({**given, "reward_range": _UNIT} if open_range else given)
+        policy = values["policy"]
         if values["objective"] is None:
             values["objective"] = DEFAULT.name  # or what the policy that the user names is made for
-            if (policy := values["policy"]) is not None:
+            if policy is not None:
                 values["objective"] = (policy_class(policy) if isinstance(policy, str) else policy).objective
-        if open_range and values["objective"] == "best-arm" and takes_any_range(values["policy"], values["sigma"]):
-            values["reward_range"] = None
-        chosen = {name: values[name] for name in ("objective", "reward_range", "sigma")}
-        values["policy"] = choose_policy(values["policy"], ordered=values["order"] == "given", **chosen)
-        for option in option_classes():
-            values |= option.fill_in(values)
-        return cls(**_as_fields(values))
-
-    def value(self, name: str) -> Any:
-        """The value of a setting, also of an argument of an option."""
-        return self.options[name] if name in self.options else getattr(self, name)
-
-    def changed(self, **values: Any) -> Settings:
-        """These settings with other values."""
-        return replace(self, **_as_fields({**self.options, **values}))
+        if open_range and not Objective.get(values["objective"]).sums_rewards:
+            with suppress(RisingBanditsError):  # it needs the range; what is wrong otherwise is said later
+                choose_policy(policy, values["objective"], None)
+                values["reward_range"] = None
+        values["policy"] = choose_policy(policy, values["objective"], values["reward_range"])
+        if made_late and not isinstance(policy, Policy) and "order" in values["policy"].get_params():
+            values["policy"] = values["policy"].replace(order="given")
+        return cls(**values, made_late=made_late)
 
     # -- rewards and arms ---------------------------------------------------------------------------------------
 
@@ -321,9 +345,9 @@ class Settings:
 
     @property
     def shuffled(self) -> bool:
-        """Whether arms get their numbers for the policy at random: as the user says, or if some may be left out."""
-        if self.order is not None:
-            return self.order == "random"
+        """Whether arms get their numbers for the policy at random: where some of them may be left out."""
+        if self.made_late or self.policy.get_params().get("order") == "given":
+            return False
         rounds = self.budget.pulls
         return self.policy._in_order or (rounds is not None and rounds < len(self.arms))
 
@@ -335,13 +359,13 @@ class Settings:
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values for JSON."""
-        stored = {name: self.value(name) for name in stored_names()}
+        stored = {name: getattr(self, name) for name in STORED}
         stored["arms"] = list(self.arms)
         stored["budget"] = {self.budget.unit: self.budget.amount}
         stored["policy"] = {"name": self.policy.name, "params": self.policy.get_params()}
         stored["reward_range"] = None if self.reward_range is None else list(self.reward_range)
         stored["prior"] = None if self.prior is None else self.prior.to_dict()
-        return {**stored, "version": self.version}
+        return {**stored, "version": self.version, "made_late": self.made_late}
 
     def to_json(self) -> str:
         """As JSON text; refuses what could not be read back."""
@@ -358,27 +382,19 @@ class Settings:
         """Read what `to_json` wrote."""
         try:
             plain = json.loads(text)
-            if unknown := plain.keys() - {*stored_names(), "version"}:
+            if unknown := plain.keys() - {*STORED, "version", "made_late"}:
                 raise WrittenByNewer(f"it has the setting {shown(min(unknown))}")
-            values = _checked({name: plain_value(name, plain[name]) for name in stored_names()})
-            return cls(**_as_fields(values), version=plain["version"])
+            values = _checked({name: plain_value(name, plain[name]) for name in STORED})
+            return cls(**values, version=plain["version"], made_late=plain["made_late"])
         except RisingBanditsError:
             raise
         except (TypeError, ValueError, KeyError, AttributeError, RecursionError) as error:
             raise RisingBanditsError(f"the settings in the store are damaged ({type(error).__name__}).") from error
 
 
-_OWN: dict[str, Setting] = {part.name: part.metadata["setting"] for part in fields(Settings) if part.metadata}
-
-
-def declared_settings() -> dict[str, Setting]:
-    """All settings by name: those of `Settings` and the arguments of options."""
-    return _OWN | {name: known for option in option_classes() for name, known in option.arguments.items()}
-
-
-def stored_names() -> list[str]:
-    """The settings that a store keeps."""
-    return [name for name, known in declared_settings().items() if known.stored]
+#: All settings by name, and the names of those that a store keeps.
+SETTINGS: dict[str, Setting] = {part.name: part.metadata["setting"] for part in fields(Settings) if part.metadata}
+STORED = tuple(name for name, known in SETTINGS.items() if known.stored)
 
 
 def plain_value(name: str, value: Any) -> Any:
@@ -393,13 +409,7 @@ def plain_value(name: str, value: Any) -> Any:
 
 def _checked(given: Mapping[str, Any]) -> dict[str, Any]:
     """Every setting by itself, as it is kept."""
-    return {name: known.check(name, given.get(name, known.default)) for name, known in declared_settings().items()}
-
-
-def _as_fields(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values by fields of `Settings`, the arguments of options in one."""
-    own = {name: value for name, value in values.items() if name in _OWN}
-    return {**own, "options": {name: value for name, value in values.items() if name not in _OWN}}
+    return {name: known.check(name, given.get(name, known.default)) for name, known in SETTINGS.items()}
 
 
 def stored_settings(name: str, text: str) -> Settings:

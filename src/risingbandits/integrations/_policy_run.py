@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from risingbandits._core.errors import RisingBanditsError, shown
-from risingbandits.allocation._defaults import choose_policy
+from risingbandits.allocation.settings import choose_policy
 from risingbandits.policies import Objective, Policy
 from risingbandits.policies.objectives import DEFAULT
 
@@ -24,7 +24,7 @@ def begin(
     """
     if not (policy is None or isinstance(policy, str | Policy)):
         raise RisingBanditsError(f"policy must be a name, a policy or None, got {shown(policy)}.")
-    chosen = choose_policy(policy, objective=objective, reward_range=(0.0, 1.0), sigma="auto")
+    chosen = choose_policy(policy, objective, (0.0, 1.0))
     return chosen.reset(n_arms, horizon, seed)
 
 

@@ -272,8 +272,6 @@ class OptunaArms(Mapping[str, TrialArm]):
     (1, ['PRUNED', 'COMPLETE', 'PRUNED', 'PRUNED'])
     """
 
-    order = "given"  # trials are numbered as the study makes them
-
     def __init__(
         self, study: Study, objective: Objective, n_trials: int | None = None, *, live_trials: int | None = None
     ) -> None:

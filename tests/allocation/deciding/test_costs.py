@@ -14,11 +14,9 @@ import pytest
 from typer.testing import CliRunner
 
 import reference_costs
-from risingbandits import Allocator, Budget, Execution, RisingBanditsError
-from risingbandits.allocation._ledger import Ledger
+from risingbandits import Allocator, Budget
 from risingbandits.allocation._snapshot import fold, pack, unpack
 from risingbandits.allocation.deciding._costs import Costs, cost_sentence, shrunk_means
-from risingbandits.allocation.settings import Settings
 from risingbandits.cli.app import app
 from risingbandits.policies import Auto, objective_names
 
@@ -108,18 +106,16 @@ def test_a_snapshot_has_the_costs() -> None:
 
 
 def test_cheap_arms_are_pulled_where_they_earn_more_for_their_cost() -> None:
-    def pulls(costs: str) -> Counter[str]:
-        allocator = Allocator(
-            ["cheap", "dear"], Budget(cost=200.0), objective="cumulative", execution=Execution(costs=costs), seed=1
-        )
+    def pulls(budget: Budget) -> Counter[str]:
+        allocator = Allocator(["cheap", "dear"], budget, objective="cumulative", seed=1)
         found: Counter[str] = Counter()
         for pull in allocator:
             found[pull.arm] += 1
             allocator.tell(pull, 0.6 if pull.arm == "dear" else 0.5, cost=10.0 if pull.arm == "dear" else 1.0)
         return found
 
-    assert pulls("compare")["cheap"] > 150
-    assert pulls("ignore")["cheap"] < 50
+    assert pulls(Budget(cost=200.0))["cheap"] > 150
+    assert pulls(Budget(pulls=200))["cheap"] < 50
 
 
 def test_costs_are_drawn_to_the_others_by_as_much_as_pulls_differ() -> None:
@@ -137,7 +133,7 @@ def test_who_looks_at_costs_is_said(tmp_path: Path) -> None:
         "arms are compared by reward per cost": {"objective": "cumulative"},
         "arms are compared at equal cost": {},
         "policy round-robin ignores them": {"policy": "round-robin"},
-        "policy auto ignores them": {"execution": Execution(costs="ignore")},
+        "policy auto ignores them": {"objective": "cumulative", "reward_range": None, "policy": Auto(bounded=False)},
     }
     for rule, settings in rules.items():
         allocator = Allocator(["a", "b"], Budget(cost=100.0), **settings)
@@ -154,27 +150,23 @@ def test_who_looks_at_costs_is_said(tmp_path: Path) -> None:
     assert "Where costs differ between arms, arms are compared at equal cost." in said
 
 
-def test_what_the_setting_needs_is_said() -> None:
-    refused: list[tuple[dict[str, Any], str]] = [
-        ({"budget": 9}, 'costs="compare" needs a budget in cost or seconds, got Budget(pulls=9).'),
-        (
-            {"budget": Budget(cost=9), "objective": "cumulative", "reward_range": None, "sigma": 0.1},
-            'costs="compare" needs reward_range, because the reward of a pull is counted from its lower end, got None.',
-        ),
-    ]
-    for settings, sentence in refused:
-        with pytest.raises(RisingBanditsError) as error:
-            Settings.make(arms=["a"], costs="compare", **settings)
-        assert str(error.value) == sentence
-        assert Settings.make(arms=["a"], **settings).options["costs"] == "ignore"
-
-
-def test_costs_that_are_not_given_are_as_in_the_store(tmp_path: Path) -> None:
-    made: dict[str, Any] = {"arms": NAMES, "budget": Budget(cost=40.0)}
-    with Allocator(**made, execution=Execution(costs="ignore"), store=tmp_path / "run.db") as allocator:
-        played(allocator, "by ten", 5)
-    with Allocator(**made, store=tmp_path / "run.db") as allocator:
+def test_what_was_spent_under_another_policy_counts_when_costs_are_compared_from_now_on(tmp_path: Path) -> None:
+    with Allocator(NAMES, Budget(cost=60.0), policy="round-robin", store=tmp_path / "run.db") as allocator:
+        played(allocator, "by ten", 18)
         assert allocator.ledger.option(Costs) is None
-    with pytest.raises(RisingBanditsError, match="costs is 'ignore' in the store, got 'compare'"):
-        Allocator(**made, execution=Execution(costs="compare"), store=tmp_path / "run.db")
-    assert Ledger(Settings.make(**made)).option(Costs) is not None
+        allocator.extend(policy="auto")
+        costs = allocator.ledger.option(Costs)
+        assert costs is not None
+        assert costs.pulls.tolist() == [3.0] * 6
+        assert costs.sums.tolist() == [arm.cost for arm in allocator.ledger.numbered]
+        assert costs.unit == pytest.approx(COSTS["by ten"](0, 1), rel=0.1)
+        played(allocator, "by ten", 10)
+        told = costs.to_dict()
+        allocator.extend(policy="round-robin")
+        assert allocator.ledger.option(Costs) is None
+    with Allocator.open(tmp_path / "run.db") as again:
+        assert again.ledger.surprises == 0
+        again.extend(policy="auto")
+        costs = again.ledger.option(Costs)
+        assert costs is not None
+        assert costs.pulls.tolist() == told["pulls"]

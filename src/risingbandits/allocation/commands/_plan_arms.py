@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from risingbandits._core.errors import RisingBanditsError, check_finite, check_flag, check_positive_int, shown
-from risingbandits.allocation._options import Check
 from risingbandits.allocation.commands import _output as output
 from risingbandits.allocation.commands._matrix import Matrix, check_used, written_values
 from risingbandits.allocation.commands._placeholders import (
@@ -23,7 +22,7 @@ from risingbandits.allocation.commands._placeholders import (
     names_in,
 )
 from risingbandits.allocation.commands._toml import check_text, key_path, read_table
-from risingbandits.allocation.settings import check_arm_name, check_config
+from risingbandits.allocation.settings import Check, check_arm_name, check_config
 
 
 @dataclass(frozen=True)

@@ -14,14 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from risingbandits._core.errors import RisingBanditsError, check_finite, check_positive_int, check_range, shown
-from risingbandits.allocation._options import Check
 from risingbandits.allocation.arms._slots import Places, check_slots
 from risingbandits.allocation.budget import Budget, check_pulls
 from risingbandits.allocation.commands._matrix import read_matrix
 from risingbandits.allocation.commands._placeholders import names_in, names_its_slot, visible_devices
 from risingbandits.allocation.commands._plan_arms import CommandArm, read_arms
 from risingbandits.allocation.commands._toml import check_text, read_table, read_toml
-from risingbandits.allocation.settings import BY_ARM, check_arms_exist, declared_settings
+from risingbandits.allocation.settings import BY_ARM, SETTINGS, Check, check_arms_exist
 from risingbandits.allocation.starting.earlier_runs import LogSource
 from risingbandits.allocation.stores.base import is_server
 from risingbandits.logs.curves import direction_by_name
@@ -72,9 +71,7 @@ def read_plan(path: str | Path, store: str | None = None) -> Plan:
     arms = read_arms(here, values, folder)
     for name in BY_ARM:
         check_arms_exist(f"{here}{name}", values.get(name), [arm.name for arm in arms])
-    settings = {
-        name: values[name] for name in declared_settings() if name in values and name not in ("arms", "budget", "lease")
-    }
+    settings = {name: values[name] for name in SETTINGS if name in values and name not in ("arms", "budget", "lease")}
     if own := {arm.name: arm.max_pulls for arm in arms if arm.max_pulls is not None}:
         common = values.get("max_pulls")  # one number for all arms, or one for each that has its own
         others = common if isinstance(common, dict) else dict.fromkeys((arm.name for arm in arms), common)
@@ -146,7 +143,7 @@ def check_sources(where: str, value: Any) -> list[str]:
 
 _positive: Check = partial(check_finite, above=0)
 _PLAN: dict[str, Check | None] = {
-    **{name: setting.check for name, setting in declared_settings().items() if setting.in_plan},
+    **{name: setting.check for name, setting in SETTINGS.items() if setting.in_plan},
     "arms": None,  # see read_arms
     "budget": _budget,
     "defaults": None,

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from risingbandits._core.errors import RisingBanditsError, shown
-from risingbandits.allocation._options import Check
+from risingbandits.allocation.settings import Check
 
 _PLAIN_KEY = re.compile(r"[A-Za-z0-9_.\[\]-]+")
 

@@ -1,1 +1,1 @@
-"""How the next arm is chosen where pulls differ in cost, or several workers ask."""
+"""How the next arm is chosen where pulls differ in cost."""

@@ -8,17 +8,14 @@ round has the level that was reached, so that arms are compared at equal spendin
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from risingbandits._core.errors import RisingBanditsError, check_choice
 from risingbandits._core.types import Floats
-from risingbandits.allocation._options import Option, Setting
+from risingbandits.allocation._options import Option
 from risingbandits.policies import Objective, Policy
-from risingbandits.policies._settings import or_none
 from risingbandits.policies.default.auto import Auto
 
 if TYPE_CHECKING:
@@ -65,12 +62,6 @@ def shrunk_means(pulls: Floats, sums: Floats, squares: Floats) -> Floats:
     return means
 
 
-class Told(Protocol):
-    """What pulls are told to: a policy."""
-
-    def tell(self, arm: int, reward: float, /) -> None: ...
-
-
 class Costs(Option):
     """How many rounds a pull of each arm is for the policy; all arrays are by the arm's number for the policy.
 
@@ -81,27 +72,11 @@ class Costs(Option):
     """
 
     key = "costs"
-    arguments: ClassVar = {"costs": Setting(None, or_none(partial(check_choice, allowed=("compare", "ignore"))))}
-
-    @classmethod
-    def fill_in(cls, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Costs are compared by default with the default policy."""
-        costs, in_pulls = values["costs"], values["budget"].pulls is not None
-        unknown = values["reward_range"] is None and Objective.get(values["objective"]).sums_rewards
-        if costs == "compare" and in_pulls:
-            raise RisingBanditsError(f'costs="compare" needs a budget in cost or seconds, got {values["budget"]}.')
-        if costs == "compare" and unknown:
-            raise RisingBanditsError(
-                'costs="compare" needs reward_range, because the reward of a pull is counted from its lower end, '
-                "got None."
-            )
-        compares = values["policy"].name == Auto.name and not (in_pulls or unknown)
-        return {"costs": costs or ("compare" if compares else "ignore")}
 
     @classmethod
     def of(cls, settings: Settings, before: Costs | None) -> Costs | None:
-        """Only where costs are compared, which stays so in a run."""
-        if settings.options["costs"] == "ignore":
+        """Only where costs are compared."""
+        if not compares_costs(settings):
             return None
         return before or cls(Objective.get(settings.objective).sums_rewards)
 
@@ -112,11 +87,14 @@ class Costs(Option):
         self.owed = self.worth = self.counted = np.zeros(0)  # rounds, rewards and pulls that are not told yet
         self.unit = self.cheapest = 1.0  # the costs of a round and of the cheapest arm's pull
 
-    def settle(self, n_arms: int) -> None:
+    def settle(self, ledger: Ledger) -> None:
         """Fix how pulls are told, by what is known now, for a new run of a policy."""
-        new = np.zeros(n_arms - self.pulls.size)
-        self.pulls, self.sums, self.squares = (np.append(x, new) for x in (self.pulls, self.sums, self.squares))
-        self.owed, self.worth, self.counted = (np.zeros(n_arms) for _ in range(3))
+        new = ledger.numbered[self.pulls.size :]  # whose pulls so far, if any, were told to another policy
+        pulls = np.array([float(len(arm.rewards) - arm.warm) for arm in new])
+        sums = np.array([arm.cost for arm in new])
+        self.pulls, self.sums = np.append(self.pulls, pulls), np.append(self.sums, sums)
+        self.squares = np.append(self.squares, sums**2 / np.maximum(1.0, pulls))
+        self.owed, self.worth, self.counted = (np.zeros(len(ledger.numbered)) for _ in range(3))
         means = self._means()
         known = means[self.pulls > 0.0] if self.pulls.any() else means
         self.cheapest = float(known.min())
@@ -127,10 +105,6 @@ class Costs(Option):
         """Ask the policy once, so that one that draws an order draws the same whenever it is rebuilt."""
         policy.ask()
 
-    def expected(self) -> Floats:
-        """The expected cost of a pull of each arm; last, that of an arm without a pull."""
-        return self._means()
-
     def _means(self) -> Floats:
         means = shrunk_means(self.pulls, self.sums, self.squares)
         highest = float(means.max())
@@ -139,13 +113,6 @@ class Costs(Option):
     def _told_as(self, means: Floats) -> tuple[Floats, Floats]:
         taken = np.minimum(means / self.unit, _MOST_ROUNDS)
         return taken, np.minimum(self.cheapest / means, 1.0) if self.earns else np.ones_like(means)
-
-    def apart(self) -> Costs:
-        """With what pulls are told as by this one, and nothing that is owed: for another policy until `settle`."""
-        other = Costs(self.earns)
-        other.taken, other.rate = self.taken, self.rate  # the same arrays: arms of which a cost gets known are in both
-        other.owed, other.worth, other.counted = (np.zeros_like(self.owed) for _ in range(3))
-        return other
 
     def _take(self, arm: int, cost: float) -> None:
         """Take in what a pull cost."""
@@ -156,7 +123,7 @@ class Costs(Option):
             taken, rate = self._told_as(self._means())
             self.taken[arm], self.rate[arm] = taken[arm], rate[arm]
 
-    def tell(self, policy: Told, place: int, value: float, cost: float | None = None) -> None:
+    def tell(self, policy: Policy, place: int, value: float, cost: float | None = None) -> None:
         """Tell a pull as rounds: none yet if it is only a part of one, each with the mean of the pulls in them."""
         if cost is not None:
             self._take(place, cost)
@@ -222,11 +189,20 @@ def cost_sentence(ledger: Ledger) -> str:
     return f"{said}; {cost_rule(ledger.settings)}"
 
 
+def compares_costs(settings: Settings) -> bool:
+    """Whether arms are compared by cost: for the default policy, where a budget is in cost or seconds.
+
+    What a reward is worth is counted from the lower end of its range, so sums of rewards need one.
+    """
+    unknown = settings.reward_range is None and Objective.get(settings.objective).sums_rewards
+    return settings.policy.name == Auto.name and settings.budget.pulls is None and not unknown
+
+
 def cost_rule(settings: Settings) -> str:
     """What is done about costs that differ between arms."""
     if settings.budget.pulls is not None:
         return "a budget in pulls ignores them"
-    if settings.options["costs"] == "ignore":
+    if not compares_costs(settings):
         return f"policy {settings.policy.name} ignores them"
     summed = Objective.get(settings.objective).sums_rewards
     return f"arms are compared {'by reward per cost' if summed else 'at equal cost'}"

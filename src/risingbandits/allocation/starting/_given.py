@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from risingbandits.allocation.settings import Settings
@@ -36,12 +37,7 @@ def with_prior(settings: Settings, given: Mapping[str, Any], stored: Settings | 
             )
     else:
         prior = as_prior(given.get("prior"), settings)
-    if prior is not None:
-        settings = settings.changed(prior=prior)
-    if stored is not None:
-        left_open = [name for name in ("order", *stored.options) if given.get(name) is None]
-        settings = settings.changed(**{name: stored.value(name) for name in left_open})
-    return settings
+    return settings if prior is None else replace(settings, prior=prior)
 
 
 def as_prior(given: Any, settings: Settings) -> Prior | None:
