@@ -376,7 +376,7 @@ def test_wrong_settings_leave_nothing_behind(tmp_path: Path) -> None:
 
 
 def test_unbounded_rewards() -> None:
-    allocator = Allocator(["a", "b"], 200, reward_range=None, policy="gaussian-ucb(sigma=5.0)")
+    allocator = Allocator(["a", "b"], 200, reward_range=None, policy="auto(sigma=5.0)")
     for pull in allocator:
         allocator.tell(pull, 100.0 * curve(pull))
     assert allocator.recommend() == "b"
@@ -410,9 +410,9 @@ def test_asyncio() -> None:
         while (pull := await allocator.aask(wait=10.0)) is not None:
             await asyncio.sleep(0)
             if pull.n == 2 and pull.attempt == 1:
-                await allocator.afail(pull, "once")
+                allocator.fail(pull, "once")
                 continue
-            assert await allocator.atell(pull, curve(pull))
+            assert allocator.tell(pull, curve(pull))
             pulls += 1
         return pulls
 

@@ -76,9 +76,9 @@ def test_a_loop_says_so() -> None:
     async def loop(allocator: Allocator) -> None:
         while (pull := await allocator.aask()) is not None:
             if pull.n > LENGTHS[pull.arm]:
-                assert await allocator.atell(pull, finished=True)
+                assert allocator.tell(pull, finished=True)
             else:
-                await allocator.atell(pull, rewards(pull.arm)[pull.n - 1])
+                allocator.tell(pull, rewards(pull.arm)[pull.n - 1])
 
     allocator = Allocator(list(LENGTHS), 1000)
     asyncio.run(loop(allocator))

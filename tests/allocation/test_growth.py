@@ -152,9 +152,9 @@ def test_after_the_budget_was_spent_and_after_all_arms_ended() -> None:
     assert allocator.finished, "every arm has had its pulls"
     assert allocator.extend(max_pulls=5) == "max_pulls 3 -> 5"
     assert len([allocator.tell(pull, 0.5) for pull in allocator]) == 4
-    assert allocator.extend(max_pulls={"a": 6}) == "max_pulls of a 5 -> 6"
+    assert allocator.extend(max_pulls={"a": 6}) == "max_pulls 5 -> (a 6, b 5)"
     assert [pull.arm for pull in allocator if allocator.tell(pull, 0.5)] == ["a"]
-    assert allocator.extend(max_pulls=None) == "max_pulls of a 6 -> none, b 5 -> none"
+    assert allocator.extend(max_pulls=None) == "max_pulls (a 6, b 5) -> none"
     assert len([allocator.tell(pull, 0.5) for pull in allocator]) == 9
     assert allocator.spent == 20
 
@@ -321,7 +321,7 @@ def test_new_arms_bring_their_settings_limits_and_earlier_rewards(tmp_path: Path
         configs={"a": {"lr": 0.1}, "b": {"lr": 0.2}},
         warm_start={"b": [0.25, 0.5]},
     ) as allocator:
-        assert allocator.taken_over == "1 new arm: b, rewards of earlier pulls: 2 of b"
+        assert allocator.taken_over == "1 new arm: b, max_pulls (a 2) -> (a 2, b 4), rewards of earlier pulls: 2 of b"
         pulls = [pull for pull in allocator if allocator.tell(pull, 0.75)]
         assert [(pull.arm, pull.n) for pull in pulls] == [("b", 3), ("b", 4)]
         assert allocator.ledger.arm("b").config == {"lr": 0.2}

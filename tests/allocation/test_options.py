@@ -23,12 +23,8 @@ class Bell(Option):
     key = "bell"
     kinds = frozenset({"ring"})
 
-    def __init__(self) -> None:
+    def __init__(self, settings: Settings) -> None:
         self.rings = 0
-
-    @classmethod
-    def of(cls, settings: Settings, before: Bell | None) -> Bell:
-        return before or cls()
 
     def is_over(self, ledger: Ledger) -> str:
         return f"It rang after {ledger.told} pulls" if self.rings > 1 else ""
@@ -47,10 +43,6 @@ class Teller(Option):
     """Tells pulls, as costs do."""
 
     key = "teller"
-
-    @classmethod
-    def of(cls, settings: Settings, before: Teller | None) -> Teller:
-        return cls()
 
     def tell(self, *told: Any) -> None:
         """Nothing."""

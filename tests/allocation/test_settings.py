@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from risingbandits import Allocator, RisingBanditsError
-from risingbandits.allocation._growth import Given, declared_changes
+from risingbandits.allocation._growth import declared_changes
 from risingbandits.allocation._ledger import Ledger
 from risingbandits.allocation.commands._plan_arms import _ARM
 from risingbandits.allocation.commands._plan_file import _PLAN
@@ -103,11 +103,11 @@ def test_differences_are_named_as_in_the_constructor() -> None:
         "max_pulls": {"a": 9},
         "warm_start": {"a": [0.5]},
     }
-    assert declared_changes(ledger, Given(Settings.make(**mine, durability="power"))) == {}
+    assert declared_changes("x.db", Settings.make(**mine, durability="power"), False, ledger) == {}
     changed = Settings.make(**{**mine, "warm_start": {"a": [0.25]}})
     with pytest.raises(RisingBanditsError, match=r"warm_start of a is \[0.5\] in the store, got \[0.25\]"):
-        declared_changes(ledger, Given(changed))
-    said = declared_changes(ledger, Given(Settings.make(**mine, policy=Auto()), Auto()))["said"]
+        declared_changes("x.db", changed, False, ledger)
+    said = declared_changes("x.db", Settings.make(**mine, policy=Auto()), True, ledger)["said"]
     assert said == f"policy {ledger.settings.policy!r} -> Auto(objective='cumulative')"
 
 

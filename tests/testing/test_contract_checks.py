@@ -33,7 +33,7 @@ class Forgetful(MemoryStore):
 
     def rollback(self) -> None:
         self._events.clear()
-        self._committed = self._packed
+        self._committed = 0
 
 
 class Rounding(MemoryStore):

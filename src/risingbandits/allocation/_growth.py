@@ -13,7 +13,7 @@ import json
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from risingbandits._core.errors import RisingBanditsError, shown
 from risingbandits.allocation._arm_state import LEFT_OUT, ArmState
@@ -28,11 +28,9 @@ from risingbandits.allocation.settings import (
     choose_policy,
     plain_value,
 )
-from risingbandits.allocation.starting._given import with_prior
 
 if TYPE_CHECKING:
     from risingbandits.allocation._ledger import Ledger
-    from risingbandits.allocation._session import Session
 
 Changes = dict[str, Any]  # as in the event
 
@@ -51,11 +49,6 @@ class Growth(Option):
 
     def __init__(self, settings: Settings) -> None:
         self.made_with = self.declared = self.present = settings
-
-    @classmethod
-    def of(cls, settings: Settings, before: Growth | None) -> Growth:
-        """Any run can grow."""
-        return before or cls(settings)
 
     def apply(self, ledger: Ledger, event: Event) -> None:
         """Change the settings of a ledger and its arms, as an event "extend" says."""
@@ -153,35 +146,29 @@ def _same(one: Any, other: Any) -> bool:
     return json.dumps(one, sort_keys=True, default=str) == json.dumps(other, sort_keys=True, default=str)
 
 
-class Given(NamedTuple):
-    """What a program opens a store with."""
+def declared_changes(store: str, given: Settings, policy_given: bool, ledger: Ledger) -> Changes:
+    """What a program that opens ``store`` declares differently than the one before; an error for what cannot change.
 
-    settings: Settings
-    policy: Any = None  #: as given; where that is nothing or a name, what another version filled in may differ
-
-
-def as_given(settings: Settings, given: Mapping[str, Any], stored: Settings) -> Given:
-    """What is given to continue with a store."""
-    return Given(with_prior(settings, given, stored), given.get("policy"))
-
-
-def declared_changes(ledger: Ledger, given: Given) -> Changes:
-    """What is declared differently than by the program before; raises an error for what cannot change."""
-    before, after = declared_by(ledger), given.settings
-    found = differences(before, after)
-    if given.policy is None:
-        found.pop("policy", None)
-    arms = found.get("arms", _NO_ARMS)
-    described = {arm: x for arm, x in found.get("configs", {}).items() if arm in arms["in"]}
-    changes = {name: value for name, value in found.items() if not SETTINGS[name].may_change}
-    wrong_way = {"direction"} if not ledger.told else set()  # it can be corrected until a pull counts
-    _check_fixed(before, given, [name for name in changes if not SETTINGS[name].extends and name not in wrong_way])
-    if len(arms["out"]) == len(before.arms):
-        there = quoted(before.arms)
-        raise RisingBanditsError(f"arms are {there} in the store, got {quoted(after.arms)}, none of them.")
-    changes["configs"] = described
-    changes = {name: value for name, value in changes.items() if value or name not in _ADDED}
-    return _complete(ledger, {**changes, "declared": True}) if changes else {}
+    Where it names no policy, what another version has filled in may differ.
+    """
+    try:
+        before = declared_by(ledger)
+        found = differences(before, given)
+        if not policy_given:
+            found.pop("policy", None)
+        arms = found.get("arms", _NO_ARMS)
+        described = {arm: x for arm, x in found.get("configs", {}).items() if arm in arms["in"]}
+        changes = {name: value for name, value in found.items() if not SETTINGS[name].may_change}
+        wrong_way = {"direction"} if not ledger.told else set()  # it can be corrected until a pull counts
+        _check_fixed(before, given, [name for name in changes if not SETTINGS[name].extends and name not in wrong_way])
+        if len(arms["out"]) == len(before.arms):
+            there = quoted(before.arms)
+            raise RisingBanditsError(f"arms are {there} in the store, got {quoted(given.arms)}, none of them.")
+        if described:
+            changes["configs"] = described
+        return _complete(ledger, {**changes, "declared": True}) if changes else {}
+    except RisingBanditsError as error:
+        raise RisingBanditsError(f"{store} holds another allocation: {error}") from error
 
 
 def declared_by(ledger: Ledger) -> Settings:
@@ -222,23 +209,6 @@ def _filled_in(now: Settings, values: dict[str, Any], names: Sequence[str]) -> d
     return filled
 
 
-def take_over(session: Session, given: Given) -> str:
-    """Apply what is ``given`` differently than before; returns its description."""
-
-    def changes(ledger: Ledger) -> Changes:
-        return changes_taken_over(session.store.name, ledger, given)
-
-    return session.extend(changes) if changes(session.ledger()) else ""
-
-
-def changes_taken_over(store: str, ledger: Ledger, given: Given) -> Changes:
-    """What a program that opens a store with what is ``given`` changes; errors name the store."""
-    try:
-        return declared_changes(ledger, given)
-    except RisingBanditsError as error:
-        raise RisingBanditsError(f"{store} holds another allocation: {error}") from error
-
-
 def _complete(ledger: Ledger, changes: Changes) -> Changes:
     """The changes with their description, if the ledger can apply them."""
     after = _after(ledger, changes)
@@ -246,20 +216,20 @@ def _complete(ledger: Ledger, changes: Changes) -> Changes:
     _check_rewards(ledger, after)
     for arm in changes.get("warm_start", {}):
         state = ledger.by_name.get(arm)
-        if state is not None and _begun(state):
-            there, here = ledger.settings.warm_start.get(arm, "none"), changes["warm_start"][arm]
+        if state is not None and (state.rewards or state.attempts or state.flight is not None):
+            there = shown(ledger.settings.warm_start[arm]) if arm in ledger.settings.warm_start else "none"
             raise RisingBanditsError(
-                f"warm_start of {arm} is {there if there == 'none' else shown(there)} in the store, got {shown(here)}: "
-                "it cannot change any more, because the arm was pulled."
+                f"warm_start of {arm} is {there} in the store, got {shown(changes['warm_start'][arm])}: it cannot "
+                "change any more, because the arm was pulled."
             )
     return {**changes, "said": _sentence(ledger, after, changes)}
 
 
-def _check_fixed(before: Settings, given: Given, names: Iterable[str]) -> None:
+def _check_fixed(before: Settings, given: Settings, names: Iterable[str]) -> None:
     """Raise an error for settings that differ and cannot change, and for earlier rewards that are gone."""
-    old, new = before.to_dict(), given.settings.to_dict()
+    old, new = before.to_dict(), given.to_dict()
     fixed = [f"{name} is {shown(old[name])} in the store, got {shown(new[name])}" for name in names]
-    kept = set(given.settings.arms) - given.settings.warm_start.keys()
+    kept = set(given.arms) - given.warm_start.keys()
     gone = {arm: rewards for arm, rewards in before.warm_start.items() if arm in kept}
     fixed += [f"warm_start of {arm} is {shown(rewards)} in the store, got none" for arm, rewards in gone.items()]
     if fixed:
@@ -277,7 +247,8 @@ def _check_budget(ledger: Ledger, budget: Budget) -> None:
     if budget.amount < ledger.spent + flying:
         flights = f" and {flying} that are in flight" if flying else ""
         raise RisingBanditsError(
-            f"budget is {amount_text(now)} in the store, got {amount_text(budget)}: it must be at least the "
+            f"budget is {amount_text(now.amount, now.unit)} in the store, got "
+            f"{amount_text(budget.amount, budget.unit)}: it must be at least the "
             f"{ledger.spent:,g} that are spent{flights}."
         )
 
@@ -295,10 +266,6 @@ def _check_rewards(ledger: Ledger, after: Settings) -> None:
                 )
 
 
-def _begun(arm: ArmState) -> bool:
-    return bool(len(arm.rewards) or arm.attempts or arm.flight is not None)
-
-
 # -- for people -----------------------------------------------------------------------------------------------------
 
 
@@ -307,15 +274,17 @@ def _sentence(ledger: Ledger, after: Settings, changes: Changes) -> str:
     now = ledger.settings
     parts = []
     if after.budget != now.budget:
-        parts.append(f"budget {amount_text(now.budget, unit=False)} -> {amount_text(after.budget)}")
-    arms = changes.get("arms", {"in": (), "out": ()})
+        parts.append(f"budget {amount_text(now.budget.amount)} -> {amount_text(after.budget.amount, now.budget.unit)}")
+    arms = changes.get("arms", _NO_ARMS)
     new = [arm for arm in arms["in"] if arm not in ledger.by_name]
     if new:
         parts.append(f"{len(new)} new arm{'' if len(new) == 1 else 's'}: {named(new)}")
     back = [arm for arm in arms["in"] if arm in ledger.by_name and ledger.by_name[arm].retired == LEFT_OUT]
     out = [arm for arm in arms["out"] if ledger.by_name[arm].retired is None]
     parts += [f"again: {named(back)}"] if back else []
-    parts += [f"no longer pulled: {named([_with_pulls(ledger.by_name[arm]) for arm in out])}"] if out else []
+    had = {arm: len(ledger.by_name[arm].rewards) for arm in out}
+    shown_out = [f"{arm} ({n} pulls)" if n else arm for arm, n in had.items()]
+    parts += [f"no longer pulled: {named(shown_out)}"] if had else []
     old = now.to_dict()
     for name, value in differences(now, after).items():
         if name in ("arms", "budget", "configs"):
@@ -325,29 +294,16 @@ def _sentence(ledger: Ledger, after: Settings, changes: Changes) -> str:
             parts.append(f"rewards of earlier pulls: {named(earlier)}")
         elif name == "policy":
             parts.append(f"policy {now.policy!r} -> {after.policy!r}")
-        elif name == "max_pulls":
-            parts += _limits(now, after)
         else:
             parts.append(f"{name} {_text(old[name])} -> {_text(value)}")
     return ", ".join(parts)
 
 
-def _limits(now: Settings, after: Settings) -> list[str]:
-    """How ``max_pulls`` changes; by arm where it differs from arm to arm."""
-    if not isinstance(now.max_pulls, dict) and not isinstance(after.max_pulls, dict):
-        return [f"max_pulls {_text(now.max_pulls)} -> {_text(after.max_pulls)}"]
-    limits = [(arm, now.limit(arm), after.limit(arm)) for arm in now.arms]
-    changed = [f"{arm} {_text(old)} -> {_text(new)}" for arm, old, new in limits if old != new]
-    return [f"max_pulls of {named(changed)}"] if changed else []
-
-
-def _with_pulls(arm: ArmState) -> str:
-    return f"{arm.name} ({len(arm.rewards)} pulls)" if len(arm.rewards) else arm.name
-
-
 def _text(value: Any) -> str:
     if isinstance(value, list):
         return f"({', '.join(f'{part:g}' for part in value)})"
+    if isinstance(value, dict):
+        return f"({named([f'{arm} {limit}' for arm, limit in value.items()])})"
     return "none" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
 
 

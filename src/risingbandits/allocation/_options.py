@@ -32,10 +32,13 @@ class Option:
     key: ClassVar[str]  #: under which a snapshot keeps its state
     kinds: ClassVar[frozenset[str]] = frozenset()  #: kinds of events that `apply` takes
 
+    def __init__(self, settings: Settings) -> None:
+        """For the settings that it is first used with."""
+
     @classmethod
     def of(cls, settings: Settings, before: Self | None) -> Self | None:
         """The option for these settings, None if it is not used; ``before`` is the one for the settings until now."""
-        raise NotImplementedError
+        return before or cls(settings)
 
     # -- what is known before the first pull --------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ import math
 import numbers
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from typing import Any, NamedTuple, TypeVar, cast
@@ -17,15 +17,13 @@ from weakref import WeakSet
 from risingbandits._core.errors import RisingBanditsError, check_finite, shown
 from risingbandits._core.platform import at_fork, is_gone, worker_name
 from risingbandits.allocation._arm_state import LOST, ArmState, Flight
-from risingbandits.allocation._growth import Given, as_given
 from risingbandits.allocation._ledger import Ledger
 from risingbandits.allocation._snapshot import fold, load_ledger, pack
 from risingbandits.allocation.arms.base import Outcome
 from risingbandits.allocation.events import Event, new_event
 from risingbandits.allocation.listeners import Told, new_told
 from risingbandits.allocation.pull import NoArmAvailable, Pull, new_pull
-from risingbandits.allocation.settings import Settings, stored_settings
-from risingbandits.allocation.starting._given import with_prior
+from risingbandits.allocation.settings import Settings
 from risingbandits.allocation.stores.base import PATIENCE, Store, StoreBusy, StoreUnreachable
 
 T = TypeVar("T")
@@ -483,34 +481,6 @@ class Session:
 
 def _next_snapshot(last: int) -> int:
     return last + int(_SNAPSHOT_GROWTH * last) + _SNAPSHOT_FIRST
-
-
-# -- how a session starts: with its own settings in a new store, or with those in an existing one ---------------------
-
-
-class Joined(NamedTuple):
-    """A store that was created or joined."""
-
-    settings: Settings  #: those that it was made with
-    ledger: Ledger | None  #: that it begins with, if this process has made it
-    given: Given | None = None  #: otherwise what was given, for `take_over`
-
-
-def make_or_join(store: Store, settings: Settings, given: Mapping[str, Any]) -> Joined:
-    """Create a store with these settings, or find out which it has."""
-    kept = store.settings()
-    if kept is None:
-        settings = with_prior(settings, given)
-        text = settings.to_json()
-        mine = Settings.from_json(text)  # as all later processes will read them
-        ledger = Ledger(mine)  # refuses, before anything is written, what the policy cannot do, as too short a horizon
-        kept = store.create(text)
-        if kept == text:
-            return Joined(mine, ledger)
-    stored = stored_settings(store.name, kept)
-    if stored.prior is None and given.get("prior") is not None:
-        log.warning("%s was created without a prior, so none is read now.", store.name)
-    return Joined(stored, None, as_given(settings, given, stored))
 
 
 # -- a fork while threads use allocators: the child gets them intact, with locks of its own ---------------------------

@@ -12,7 +12,7 @@ import numpy as np
 from risingbandits._core.errors import RisingBanditsError, shown
 from risingbandits._core.files import npz_bytes, read_npz
 from risingbandits._version import __version__
-from risingbandits.allocation._arm_state import Flight
+from risingbandits.allocation._arm_state import ArmState, Flight
 from risingbandits.allocation._ledger import Ledger
 from risingbandits.allocation._options import option_classes
 from risingbandits.allocation.budget import ExactSum
@@ -23,23 +23,8 @@ from risingbandits.allocation.stores.base import Store
 from risingbandits.policies import _saving as saving
 
 FORMAT = 9  # goes up when the fold changes: a snapshot of another format is ignored and everything is replayed
-_ARM_FIELDS = (
-    "name",
-    "limit",
-    "warm",
-    "place",
-    "cost",
-    "failures",
-    "attempts",
-    "last_pull",
-    "last",
-    "best",
-    "ended",
-    "masked",
-    "retired",
-    "gave_up",
-    "config",
-)
+_ARM_FIELDS = tuple(name for name in ArmState.__slots__ if name not in ("index", "rewards", "flight"))
+_FLIGHT_FIELDS = tuple(name for name in Flight.__slots__ if name != "arm")
 _DAMAGE = (TypeError, ValueError, KeyError, IndexError, AttributeError, OverflowError, StopIteration, MemoryError)
 
 
@@ -152,8 +137,7 @@ def _restore(header: dict[str, Any], arrays: dict[str, np.ndarray], settings: Se
 
 
 def _flight(flight: Flight) -> dict[str, Any]:
-    plain = {field: getattr(flight, field) for field in ("id", "n", "attempt", "asked", "deadline", "worker", "slot")}
-    return {**plain, "arm": flight.arm.index}
+    return {**{field: getattr(flight, field) for field in _FLIGHT_FIELDS}, "arm": flight.arm.index}
 
 
 def _unpack_flight(entry: dict[str, Any], ledger: Ledger) -> Flight:

@@ -9,14 +9,15 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from risingbandits._core.errors import RisingBanditsError, check_choice, check_finite, shown
 from risingbandits.allocation._arm_state import best_pull
-from risingbandits.allocation._growth import take_over, wanted_changes
+from risingbandits.allocation._growth import declared_changes, wanted_changes
 from risingbandits.allocation._ledger import Ledger
-from risingbandits.allocation._session import LONGEST_TEXT, Joined, NotNow, Session, ask_patiently, make_or_join
+from risingbandits.allocation._session import LONGEST_TEXT, NotNow, Session, ask_patiently
 from risingbandits.allocation.arms._checkpointed import Checkpointed
 from risingbandits.allocation.arms._checkpoints import Name
 from risingbandits.allocation.arms._slots import Places, Slots, check_slot
@@ -42,16 +43,18 @@ from risingbandits.allocation.settings import (
     check_execution,
     stored_settings,
 )
-from risingbandits.allocation.starting._given import bare_settings, with_prior
+from risingbandits.allocation.starting._given import with_prior
 from risingbandits.allocation.stores.base import Store, closed_on_error, open_store
 from risingbandits.policies import Objective, Policy
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
     from risingbandits.allocation.status.arm_table import AllocationTable
 
 log = logging.getLogger("risingbandits")
 
-_PAUSES = (0.001, 0.05)  # shortest and longest between tries of a task, in seconds
+_SHORTEST_PAUSE, _LONGEST_PAUSE = 0.001, 0.05  # seconds between tries of a task
 
 Arms = Sequence[str] | Mapping[str, Arm | Callable[..., Any] | Generator[Any, Any, Any]]
 
@@ -134,21 +137,31 @@ class Allocator:
         if hasattr(arms, "supply"):
             arms.supply(as_budget("budget", budget).pulls)
         given["configs"] = configs_of(arms, configs)
-        given["made_late"] = hasattr(arms, "supply")  # names of such arms are only numbers
         given["direction"] = direction_of_arms(arms) if direction is None else direction
-        settings = bare_settings(given)
+        given["made_late"] = hasattr(arms, "supply")  # names of such arms are only numbers
+        settings = Settings.make(**{**given, "prior": None})
         if isinstance(arms, Mapping):
             for name, arm in arms.items():
                 check_direction(name, arm, settings.direction)  # before there is a store that keeps it
         self._folder_of_runs, self._listeners = settings.remember, None if on_tell is None else Listeners(on_tell)
         opened = open_store(store, execution.durability)
         with closed_on_error(opened):
-            if store is None:
-                settings = with_prior(settings, given)
-                joined = Joined(settings, Ledger(settings))
-            else:
-                joined = make_or_join(opened, settings, given)
-            self._begin_with(opened, joined, arms if isinstance(arms, Mapping) else {})
+            ledger, changes, kept = None, None, opened.settings()
+            if kept is None:
+                made = with_prior(settings, given)
+                text = "" if store is None else made.to_json()
+                if store is not None:
+                    made = Settings.from_json(text)  # as all later processes will read them
+                ledger = Ledger(made)  # refuses, before anything is written, what the policy cannot do
+                if store is not None and (there := opened.create(text)) != text:  # another process was first
+                    kept = there
+            if kept is not None:
+                made, ledger = stored_settings(opened.name, kept), None
+                if made.prior is None and prior is not None:
+                    log.warning("%s was created without a prior, so none is read now.", opened.name)
+                declared = with_prior(settings, given, made)
+                changes = partial(declared_changes, opened.name, declared, policy is not None)
+            self._begin_with(opened, made, ledger, changes, arms if isinstance(arms, Mapping) else {})
 
     @classmethod
     def open(
@@ -168,14 +181,24 @@ class Allocator:
             settings = stored_settings(opened.name, kept)
             allocator._folder_of_runs, allocator._listeners = settings.remember, listeners
             opened.durability = settings.durability
-            allocator._begin_with(opened, Joined(settings, None), arms or {})
+            allocator._begin_with(opened, settings, None, None, arms or {})
         return allocator
 
-    def _begin_with(self, store: Store, joined: Joined, arms: Mapping[str, Any]) -> None:
+    def _begin_with(
+        self,
+        store: Store,
+        settings: Settings,
+        ledger: Ledger | None,
+        changes: Callable[[Ledger], dict[str, Any]] | None,
+        arms: Mapping[str, Any],
+    ) -> None:
+        """Work on a store that was made with ``settings``; ``changes`` are those that were declared since."""
         self.store, self.is_closed, self._doubted = store, False, False
-        self._session = Session(store, joined.settings, joined.ledger)
-        self.taken_over = "" if joined.given is None else take_over(self._session, joined.given)
-        ledger = self._session.ledger()
+        self._session = Session(store, settings, ledger)
+        ledger, self.taken_over = self._session.ledger(), ""
+        if changes is not None and changes(ledger):
+            self.taken_over = self._session.extend(changes)
+            ledger = self._session.ledger()
         self._arms: dict[str, Any] = {}
         for name, arm in arms.items():
             as_arm(arm)  # raises an error for anything else
@@ -258,25 +281,30 @@ class Allocator:
         """Whether a pull is still in flight, by a look at the store that changes nothing."""
         return self._session.holds(pull)
 
-    # -- asyncio -----------------------------------------------------------------------------------------------------
-
     async def aask(self, wait: float | None = None) -> Pull | None:
-        """`ask` for asyncio: other tasks run meanwhile."""
-        return await _ask_in_thread(self, wait)
-
-    async def atell(
-        self, pull: Pull | int, reward: float | None = None, cost: float | None = None, finished: bool = False
-    ) -> bool:
-        """`tell` for asyncio."""
+        """`ask` for asyncio: other tasks run meanwhile. The pull of a task that was cancelled is given back."""
         import asyncio
+        from concurrent.futures import Future
 
-        return await asyncio.to_thread(self.tell, pull, reward, cost, finished=finished)
+        end, pause = time.monotonic() + (wait or 0.0), _SHORTEST_PAUSE
+        while True:
+            asking: Future[Pull | None] = Future()
+            asyncio.get_running_loop().run_in_executor(None, _answer, asking, self.ask)
+            try:
+                return await asyncio.wrap_future(asking)
+            except NoArmAvailable:
+                if time.monotonic() >= end:
+                    raise
+            except asyncio.CancelledError:
+                asking.add_done_callback(self._give_back)
+                raise
+            await asyncio.sleep(min(pause, max(0.0, end - time.monotonic())))
+            pause = min(2.0 * pause, _LONGEST_PAUSE)
 
-    async def afail(self, pull: Pull | int, reason: str = "") -> None:
-        """`fail` for asyncio."""
-        import asyncio
-
-        await asyncio.to_thread(self.fail, pull, reason)
+    def _give_back(self, asked: Future[Pull | None]) -> None:
+        """Give back what nobody waits for any more, in a thread: the event loop must not wait for the store."""
+        if not asked.cancelled() and asked.exception() is None and (pull := asked.result()) is not None:
+            threading.Thread(target=self.release, args=(pull, "its task was cancelled")).start()
 
     # -- where the run stands, including what other processes have done ----------------------------------------------
 
@@ -525,53 +553,10 @@ class Allocator:
         self.close()
 
 
-async def _ask_in_thread(allocator: Allocator, wait: float | None) -> Pull | None:
-    """Ask without blocking the event loop or a thread."""
-    import asyncio
-
-    end = time.monotonic() + (0.0 if wait is None else wait)
-    pause, longest = _PAUSES
-    while True:
-        asking = _Asking(allocator)
+def _answer(asking: Future[Pull | None], ask: Callable[[], Pull | None]) -> None:
+    """Ask, unless that was cancelled before it began."""
+    if asking.set_running_or_notify_cancel():
         try:
-            return await asyncio.to_thread(asking.ask)
-        except NoArmAvailable:
-            if time.monotonic() >= end:
-                raise
-        except asyncio.CancelledError:
-            asking.cancel()
-            raise
-        await asyncio.sleep(min(pause, max(0.0, end - time.monotonic())))
-        pause = min(2.0 * pause, longest)
-
-
-class _Asking:
-    """One ask in a thread, which may find a pull after the task that wanted it was cancelled."""
-
-    def __init__(self, allocator: Allocator) -> None:
-        self._allocator = allocator
-        self._lock = threading.Lock()
-        self._cancelled = threading.Event()
-        self._pull: Pull | None = None
-
-    def ask(self) -> Pull | None:
-        if self._cancelled.is_set():  # before the thread had started
-            return None
-        pull = self._allocator.ask()
-        with self._lock:
-            self._pull = pull
-            cancelled = self._cancelled.is_set()
-        if cancelled:
-            self._give_back()
-        return pull
-
-    def cancel(self) -> None:
-        with self._lock:
-            self._cancelled.set()
-            found = self._pull is not None
-        if found:  # in a thread, for the event loop must not wait for the store
-            threading.Thread(target=self._give_back, name="risingbandits-release").start()
-
-    def _give_back(self) -> None:
-        if self._pull is not None:
-            self._allocator.release(self._pull, "its task was cancelled")
+            asking.set_result(ask())
+        except BaseException as error:
+            asking.set_exception(error)

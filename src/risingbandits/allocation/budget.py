@@ -67,14 +67,14 @@ def as_budget(name: str, value: Any) -> Budget:
     return Budget(pulls=check_pulls(name, value))
 
 
-def amount_text(budget: Budget, unit: bool = True) -> str:
-    """A budget for a sentence.
+def amount_text(amount: float, unit: str = "") -> str:
+    """An amount of a budget for a sentence.
 
-    >>> amount_text(Budget(pulls=1200)), amount_text(Budget(seconds=0.5), unit=False)
+    >>> amount_text(1200, "pulls"), amount_text(0.5)
     ('1,200 pulls', '0.5')
     """
-    amount = f"{budget.amount:,.0f}" if float(budget.amount).is_integer() else f"{budget.amount:,g}"
-    return f"{amount} {budget.unit}" if unit else amount
+    text = f"{amount:,.0f}" if float(amount).is_integer() else f"{amount:,g}"
+    return f"{text} {unit}" if unit else text
 
 
 def check_pulls(name: str, value: Any) -> int:

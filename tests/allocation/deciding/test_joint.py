@@ -99,7 +99,7 @@ def test_to_look_at_a_run_changes_nothing() -> None:
     assert [first, looked_at.ask()] == [other.ask(), other.ask()]
 
 
-@pytest.mark.parametrize(("objective", "expected"), [("cumulative", [1, 2, 3, 2]), ("best-arm", [])])
+@pytest.mark.parametrize(("objective", "expected"), [("cumulative", [1, 2, 3, 3]), ("best-arm", [])])
 def test_the_policy_is_told_how_many_pulls_are_made_at_a_time(objective: str, expected: list[int]) -> None:
     told: list[int] = []
 

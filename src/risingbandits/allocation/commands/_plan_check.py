@@ -14,13 +14,13 @@ from typing import NamedTuple
 
 from risingbandits._core.errors import RisingBanditsError, hide_password
 from risingbandits._core.platform import locked
-from risingbandits.allocation._growth import Given, as_given, changes_taken_over, quoted
+from risingbandits.allocation._growth import declared_changes, quoted
 from risingbandits.allocation._ledger import Ledger
 from risingbandits.allocation._snapshot import load_ledger
 from risingbandits.allocation.commands._plan_file import Plan
 from risingbandits.allocation.events import Event
 from risingbandits.allocation.settings import Settings
-from risingbandits.allocation.starting._given import bare_settings, with_prior
+from risingbandits.allocation.starting._given import with_prior
 from risingbandits.allocation.stores.base import STORE_MARK, Store, check_folder_of, open_store
 
 # What belongs to a store, by the ending of its name.
@@ -38,7 +38,7 @@ class Checked(NamedTuple):
 def check_plan(plan: Plan, fresh: bool = False) -> Checked:
     """Raise the errors that a run of the plan would: about its policy, budget, store or folders."""
     given = {"arms": [arm.name for arm in plan.arms], "budget": plan.budget, "lease": plan.lease, **plan.settings}
-    settings, said = bare_settings(given), ""
+    settings, said = Settings.make(**{**given, "prior": None}), ""
     kept = None
     if not fresh:
         with closing(open_store(plan.store, settings.durability, readonly=True)) as store:
@@ -47,7 +47,8 @@ def check_plan(plan: Plan, fresh: bool = False) -> Checked:
                 check_folder_of("", plan.states)
             else:
                 stored = Settings.from_json(kept)
-                said = _check_going_on(plan, as_given(settings, given, stored), stored, store)
+                declared = with_prior(settings, given, stored)
+                said = _check_going_on(plan, declared, store, load_ledger(store, stored))
                 settings = stored
     if kept is None:
         # It refuses what the policy cannot do, as too short a horizon.
@@ -58,9 +59,8 @@ def check_plan(plan: Plan, fresh: bool = False) -> Checked:
     return Checked(settings, said)
 
 
-def _check_going_on(plan: Plan, given: Given, stored: Settings, store: Store) -> str:
-    ledger = load_ledger(store, stored)
-    changes = changes_taken_over(store.name, ledger, given)
+def _check_going_on(plan: Plan, declared: Settings, store: Store, ledger: Ledger) -> str:
+    changes = declared_changes(store.name, declared, plan.settings.get("policy") is not None, ledger)
     if changes:  # tried in a temporary ledger: its policy may refuse them
         ledger.apply(Event(ledger.last_id + 1, ledger.last_time, "extend", "", text=json.dumps(changes)))
     check_commands(ledger, plan)

@@ -63,25 +63,17 @@ def shrunk_means(pulls: Floats, sums: Floats, squares: Floats) -> Floats:
 
 
 class Costs(Option):
-    """How many rounds a pull of each arm is for the policy; all arrays are by the arm's number for the policy.
-
-    Parameters
-    ----------
-    earns : bool
-        Whether what arms earn on the way counts; otherwise the level that they reach.
-    """
+    """How many rounds a pull of each arm is for the policy; all arrays are by the arm's number for the policy."""
 
     key = "costs"
 
     @classmethod
     def of(cls, settings: Settings, before: Costs | None) -> Costs | None:
         """Only where costs are compared."""
-        if not compares_costs(settings):
-            return None
-        return before or cls(Objective.get(settings.objective).sums_rewards)
+        return super().of(settings, before) if compares_costs(settings) else None
 
-    def __init__(self, earns: bool) -> None:
-        self.earns = earns
+    def __init__(self, settings: Settings) -> None:
+        self.earns = Objective.get(settings.objective).sums_rewards  # or the level that arms reach is what counts
         self.pulls = self.sums = self.squares = np.zeros(0)  # of this run, what they cost, and the squares of that
         self.taken = self.rate = np.ones(0)  # rounds that a pull is told as, and what its reward is multiplied by
         self.owed = self.worth = self.counted = np.zeros(0)  # rounds, rewards and pulls that are not told yet

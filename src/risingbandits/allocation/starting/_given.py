@@ -13,11 +13,6 @@ from risingbandits.allocation.starting.prior import Prior
 log = logging.getLogger("risingbandits")
 
 
-def bare_settings(given: Mapping[str, Any]) -> Settings:
-    """The settings without what is read from earlier runs; see `with_prior`."""
-    return Settings.make(**{**given, "prior": None})
-
-
 def with_prior(settings: Settings, given: Mapping[str, Any], stored: Settings | None = None) -> Settings:
     """The settings with the prior that counts: the one in the store, or in a new store the one that is given.
 

@@ -16,19 +16,13 @@ from risingbandits.policies.objectives import Objective
 if TYPE_CHECKING:
     from risingbandits.allocation._ledger import Ledger
     from risingbandits.allocation.settings import Settings
-    from risingbandits.allocation.starting.prior import Prior
 
 
 class Configs(Option):
-    """What arms are. The event "config" holds the config of an arm that got known late, as JSON."""
+    """What arms are. The event "config" holds the config of an arm that got known when it was made, as JSON."""
 
     key = "configs"
     kinds = frozenset({"config"})
-
-    @classmethod
-    def of(cls, settings: Settings, before: Configs | None) -> Configs:
-        """Any run: an arm may get its config when it is made."""
-        return before or cls()
 
     def known(self, ledger: Ledger) -> dict[str, Any]:
         """The config of each arm, empty where it is not known (yet).
@@ -51,13 +45,14 @@ class Transfer(Option):
 
     key = "transfer"
 
-    def __init__(self, prior: Prior) -> None:
-        self.prior = prior
+    def __init__(self, settings: Settings) -> None:
+        assert settings.prior is not None
+        self.prior = settings.prior
 
     @classmethod
     def of(cls, settings: Settings, before: Transfer | None) -> Transfer | None:
         """Where there is a prior; it may speak of fewer arms than before, or of more."""
-        return None if settings.prior is None else cls(settings.prior)
+        return None if settings.prior is None else cls(settings)
 
     def known(self, ledger: Ledger) -> dict[str, Any]:
         """Mean and deviation of the normal score of each arm."""

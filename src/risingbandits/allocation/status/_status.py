@@ -14,6 +14,7 @@ from risingbandits._core.tables import TextTable
 from risingbandits._core.types import Floats
 from risingbandits.allocation._arm_state import ArmState, Flight, best_pull, recent_mean
 from risingbandits.allocation._ledger import Ledger
+from risingbandits.allocation.budget import amount_text
 from risingbandits.allocation.deciding._costs import Costs, cost_sentence
 from risingbandits.allocation.pull import Saved, place_of
 from risingbandits.allocation.starting._transfer import Transfer
@@ -32,19 +33,24 @@ def allocation_table(ledger: Ledger) -> AllocationTable:
     following, place = _next_arm(ledger)
     policy, limits = ledger.foreseen(), None if ledger.settings.reward_range is None else (0.0, 1.0)
     explanation = policy_explanation(policy, policy._state, place, Units(ledger.zero, ledger.span), limits)
-    name, why = (None, "") if following is None else (following.name, _why_next(ledger, following, explanation))
+    name, why = None, ""
+    if following is not None:
+        name, why = following.name, explanation.why
+        if following in ledger.repeat_first:  # a rule of the allocation, not of the policy
+            why = f"pull {len(following.rewards) + 1} was given back"
     rows = [_row(ledger, arm, explanation, f"next: {why}" if arm is following else "") for arm in ledger.arms]
     title = f"{ledger.policy._described()}, {spent(ledger)} spent, {len(ledger.in_flight)} in flight"
     if costs := cost_sentence(ledger):
         title = f"{title};\n{costs}"
+    transfer = ledger.option(Transfer)
+    prior = "" if transfer is None else transfer.sentence(ledger)
     kept, why_kept, against = _kept(ledger, explanation, rows)
-    compared, rounds = _costs(ledger), ""
-    end, at_end = explanation.end, explanation.at_end
-    if compared is not None and ledger.told:
-        rounds = f"pulls and values in the policy's reasons are those of rounds that cost {compared.unit:.3g} each"
-        at_end = "" if compared.earns else f"counted in rounds that cost {compared.unit:.3g}: {at_end}"
+    rounds, end, at_end = "", explanation.end, explanation.at_end
+    if isinstance(ledger.teller, Costs) and ledger.told:
+        rounds = f"pulls and values in the policy's reasons are those of rounds that cost {ledger.teller.unit:.3g} each"
+        at_end = "" if ledger.teller.earns else f"counted in rounds that cost {ledger.teller.unit:.3g}: {at_end}"
     said = untried_sentence(ledger), rounds, direction_sentence(ledger), end, at_end
-    return AllocationTable(title, rows, prior_sentence(ledger), name, why, kept, why_kept, against, *said)
+    return AllocationTable(title, rows, prior, name, why, kept, why_kept, against, *said)
 
 
 def direction_sentence(ledger: Ledger) -> str:
@@ -77,19 +83,6 @@ def _moves(curve: Floats) -> bool:
     return abs(ups) >= 2.0 * math.sqrt(n * (n - 1) * (2 * n + 5) / 18.0)
 
 
-def prior_sentence(ledger: Ledger) -> str:
-    """Where the prior is from, and how far this run agrees with it; empty without one.
-
-    >>> from risingbandits.allocation import Allocator
-    >>> from risingbandits.allocation.starting.prior import Belief, Prior
-    >>> prior = Prior({"a": Belief(1.0, 0.5, "12 tasks")}, tasks=12, agreement=0.61)
-    >>> prior_sentence(Allocator(["a", "b"], budget=10, prior=prior).ledger)
-    'prior from 12 tasks, agreement among them 0.61'
-    """
-    transfer = ledger.option(Transfer)
-    return "" if transfer is None else transfer.sentence(ledger)
-
-
 def arms_table(ledger: Ledger) -> TextTable:
     """The table of a ledger as a string."""
     return allocation_table(ledger).text_table()
@@ -106,17 +99,13 @@ def flights_table(ledger: Ledger) -> TextTable:
             str(flight.attempt),
             f"{now - flight.asked:,.0f} s",
             f"{flight.deadline - now:,.0f} s",
-            _host_and_process(flight),
+            ":".join(flight.worker.split(":")[:2]),
             *((flight.slot or "-",) if slots else ()),
         )
         for flight in ledger.in_flight.values()
     ]
     header = ("arm", "pull", "attempt", "for", "lease left", "host and process", *(("slot",) if slots else ()))
     return TextTable(header, rows, frozenset({1, 2, 3, 4}), "In flight")
-
-
-def _host_and_process(flight: Flight) -> str:
-    return ":".join(flight.worker.split(":")[:2])
 
 
 def spent(ledger: Ledger) -> str:
@@ -127,7 +116,7 @@ def spent(ledger: Ledger) -> str:
     '0 of 10 pulls'
     """
     budget = ledger.settings.budget
-    return f"{_amount(ledger.spent)} of {_amount(budget.amount)} {budget.unit}"
+    return f"{amount_text(ledger.spent)} of {amount_text(budget.amount, budget.unit)}"
 
 
 def left(ledger: Ledger) -> str:
@@ -138,11 +127,7 @@ def left(ledger: Ledger) -> str:
     '10 pulls'
     """
     budget = ledger.settings.budget
-    return f"{_amount(max(0.0, budget.amount - ledger.spent))} {budget.unit}"
-
-
-def _amount(value: float) -> str:
-    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,g}"
+    return amount_text(max(0.0, budget.amount - ledger.spent), budget.unit)
 
 
 def standing(ledger: Ledger, folder: Path | None = None) -> str:
@@ -223,11 +208,6 @@ def _failed_sentence(ledger: Ledger) -> str:
 # -- rows of the table -----------------------------------------------------------------------------------------------
 
 
-def _costs(ledger: Ledger) -> Costs | None:
-    """The option by which pulls are rounds of equal cost to the policy, if they are."""
-    return None if ledger.teller is None else ledger.option(Costs)
-
-
 def _next_arm(ledger: Ledger) -> tuple[ArmState | None, int | None]:
     """Which arm would be next, and its number for the policy.
 
@@ -244,7 +224,12 @@ def _next_arm(ledger: Ledger) -> tuple[ArmState | None, int | None]:
         ledger.policy = policy
 
 
-def _row(ledger: Ledger, arm: ArmState, explanation: Explanation, why_next: str) -> ArmRow:
+def _row(ledger: Ledger, arm: ArmState, explanation: Explanation, why: str) -> ArmRow:
+    """The row of an arm; ``why`` it is next, or empty."""
+    if not why and arm.flight is not None:
+        why = _running(ledger, arm.flight)
+    elif not why and arm.over:
+        why = arm.retired or f"after {counted(len(arm.rewards))}"
     row = ArmRow(
         arm.name,
         len(arm.rewards),
@@ -252,7 +237,7 @@ def _row(ledger: Ledger, arm: ArmState, explanation: Explanation, why_next: str)
         arm.rewards[-1] if arm.rewards else math.nan,
         *_known(ledger, arm, explanation),
         arm.state,
-        why_next or _why(ledger, arm),
+        why,
         masked=arm.masked,
         best_checkpoint=place_of(arm.name, arm.best),
         last_checkpoint=place_of(arm.name, arm.last),
@@ -260,7 +245,8 @@ def _row(ledger: Ledger, arm: ArmState, explanation: Explanation, why_next: str)
     if n := best_pull(arm, ledger.settings.direction):
         row = row._replace(best=arm.rewards[n - 1], best_pull=n)
     if arm.config:
-        row = row._replace(config=" ".join(f"{name}={_setting(value)}" for name, value in arm.config.items()))
+        texts = {name: value if isinstance(value, str) else f"{value:g}" for name, value in arm.config.items()}
+        row = row._replace(config=" ".join(f"{name}={text}" for name, text in texts.items()))
     if ledger.settings.prior is None:
         return row
     mean, _, source = ledger.settings.prior.of(arm.name)
@@ -270,8 +256,7 @@ def _row(ledger: Ledger, arm: ArmState, explanation: Explanation, why_next: str)
 
 def _known(ledger: Ledger, arm: ArmState, explanation: Explanation) -> tuple[float, float, float, float, float, float]:
     """What is known about an arm, in the order of `KNOWN` and in the user's units."""
-    compared = _costs(ledger)
-    if compared is not None and compared.earns:  # the policy is told rewards per cost, which are nobody's rewards
+    if isinstance(ledger.teller, Costs) and ledger.teller.earns:  # then the policy is told rewards per cost
         nothing = math.nan
         return recent_mean(arm) if arm.rewards else nothing, nothing, nothing, nothing, nothing, nothing
     values = [float(explanation[name][arm.place]) for name in KNOWN]
@@ -296,32 +281,12 @@ def _kept(ledger: Ledger, explanation: Explanation, rows: Sequence[ArmRow]) -> t
     return arm.name, why, against(arm.index, [row.arm for row in rows], pulls, columns)
 
 
-def _why(ledger: Ledger, arm: ArmState) -> str:
-    """Why an arm cannot be next."""
-    if arm.flight is not None:
-        return _running(ledger, arm.flight)
-    if arm.over:
-        return arm.retired or f"after {counted(len(arm.rewards))}"
-    return ""
-
-
-def _why_next(ledger: Ledger, arm: ArmState, explanation: Explanation) -> str:
-    """Why the arm is next: a rule of the allocation, or one of the policy."""
-    if arm in ledger.repeat_first:
-        return f"pull {len(arm.rewards) + 1} was given back"
-    return explanation.why
-
-
 def _running(ledger: Ledger, flight: Flight) -> str:
     """Which pull runs, and where, if that matters: on its slot, and on its host if there are several."""
     elsewhere = several_hosts(other.worker for other in ledger.in_flight.values())
     where = [flight.slot] if flight.slot else []
     where += [in_short(flight.worker, with_host=True)] if elsewhere else []
     return f"pull {flight.n} runs{' on ' if where else ''}{', '.join(where)}"
-
-
-def _setting(value: float | str) -> str:
-    return value if isinstance(value, str) else f"{value:g}"
 
 
 def several_hosts(workers: Iterable[str]) -> bool:
@@ -340,76 +305,22 @@ def in_short(worker: str, with_host: bool) -> str:
     return f"{host}, process {number}" if with_host else f"process {number}" if number else host
 
 
-# -- arms that a finished run never tried -----------------------------------------------------------------------------
-
-_NEXT = 2  # arms that could be tried next
-
-
 def untried_sentence(ledger: Ledger) -> str:
-    """How many arms were never tried, and how many pulls it would take to try two of them; empty if all were.
-
-    A trial takes the mean number of pulls of the tried arms, without the one that had most.
+    """How many arms a finished run never tried; empty if it tried all.
 
     >>> from risingbandits import Allocator
     >>> allocator = Allocator(["a", "b", "c", "d"], budget=2, policy="round-robin")
     >>> while (pull := allocator.ask()) is not None:
     ...     _ = allocator.tell(pull, 0.5)
     >>> untried_sentence(allocator.ledger)
-    '2 of 4 arms were never tried; with about 2 more pulls both could be'
+    '2 of 4 arms were never tried'
     """
-    if not ledger.finished or not ledger.told:
-        return ""
     untried = [arm for arm in ledger.arms if not (arm.rewards or arm.over)]
-    if not untried:
+    if not (untried and ledger.told and ledger.finished):
         return ""
-    were = "was" if len(untried) == 1 else "were"
-    said = f"{len(untried):,} of {len(ledger.arms):,} arms {were} never tried"
-    possible = [arm for arm in untried if not arm.masked]
-    if not possible:
-        return f"{said}: {'it is' if len(untried) == 1 else 'they are'} masked"
-    chosen = possible[:_NEXT]
-    pulls = _about(len(chosen) * _trial(ledger))
-    more = f"{pulls:,} more pull{'' if pulls == 1 else 's'}"
-    return f"{said}; with about {more}{_price(ledger, pulls)} {_which(ledger, possible)} could be"
-
-
-def _trial(ledger: Ledger) -> float:
-    """Mean pulls of the tried arms, without the one that had most."""
-    pulls = sorted(len(arm.rewards) for arm in ledger.arms if arm.rewards)
-    others = pulls[:-1] or pulls
-    return sum(others) / len(others)
-
-
-def _about(pulls: float) -> int:
-    """A rounded number of pulls.
-
-    >>> _about(3.4), _about(28.9), _about(1_234.0)
-    (3, 30, 1200)
-    """
-    unit = 1 if pulls < 15.0 else 5 if pulls < 100.0 else 10 ** (len(str(int(pulls))) - 2)
-    return max(1, unit * round(pulls / unit))
-
-
-def _price(ledger: Ledger, pulls: int) -> str:
-    """What these pulls take from a budget that is not in pulls."""
-    budget = ledger.settings.budget
-    if budget.pulls is not None:
-        return ""
-    amount = f"{pulls * ledger.spent / ledger.told:.2g}"
-    return f" ({amount} seconds)" if budget.unit == "seconds" else f" (a cost of {amount})"
-
-
-def _which(ledger: Ledger, possible: Sequence[ArmState]) -> str:
-    """Which arms these are: named if a prior says which are the most promising."""
-    prior = ledger.settings.prior
-    if len(possible) == 1:
-        return "it"
-    if prior is not None:
-        known = [(belief.mean, arm.name) for arm in possible if (belief := prior.of(arm.name)).source != "unknown"]
-        best = [name for _, name in sorted(known, reverse=True)[:_NEXT]]
-        if len(best) == _NEXT:
-            return f"the two most promising of them, {best[0]} and {best[1]},"
-    return "both" if len(possible) == _NEXT else "two of them"
+    were, they = ("was", "it is") if len(untried) == 1 else ("were", "they are")
+    masked = f": {they} masked" if all(arm.masked for arm in untried) else ""
+    return f"{len(untried):,} of {len(ledger.arms):,} arms {were} never tried{masked}"
 
 
 # -- for programs: what `show --json` prints --------------------------------------------------------------------------

@@ -56,7 +56,7 @@ class AllocationTable:
     recommended: str | None = None  #: the best arm if everything ended now; None before the first reward
     why_recommended: str = ""
     against: str = ""  #: what speaks against that
-    untried: str = ""  #: at the end of a run: how many arms were never tried, and what it would take
+    untried: str = ""  #: at the end of a run: how many arms were never tried
     rounds: str = ""  #: what the reasons count, if arms are compared by cost
     doubt: str = ""  #: that most curves go the wrong way, if they do
     end: float = 0.0  #: the resource, in pulls of each arm, for which values are predicted

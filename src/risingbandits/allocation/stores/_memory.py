@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from uuid import uuid4
@@ -13,7 +12,7 @@ from risingbandits.allocation.stores.base import PATIENCE
 
 
 class MemoryStore:
-    """Events for the lifetime of the process: the last ones as they are, the others packed in columns of numbers.
+    """Events for the lifetime of the process.
 
     Parameters
     ----------
@@ -31,10 +30,8 @@ class MemoryStore:
         self.durability = "process"
         self._settings: str | None = None
         self._identity = uuid4().hex
-        self._blocks: list[_Block] = []
-        self._events: list[Event] = []  # those after the blocks
-        self._packed = 0  # how many events the blocks hold
-        self._committed = 0
+        self._events: list[Event] = []
+        self._committed = 0  # how many of them are kept
 
     def settings(self) -> str | None:
         return self._settings
@@ -54,22 +51,13 @@ class MemoryStore:
         self._events.append(event)
 
     def commit(self) -> None:
-        self._committed = self._packed + len(self._events)
-        if len(self._events) >= _BLOCK:
-            self._blocks.append(_Block(self._events))
-            self._packed, self._events = self._committed, []
+        self._committed = len(self._events)
 
     def rollback(self) -> None:
-        del self._events[self._committed - self._packed :]
+        del self._events[self._committed :]
 
     def events(self, after: int = 0, limit: int | None = None) -> Iterator[Event]:
-        last = self._committed if limit is None else min(self._committed, after + limit)
-        begin = 0
-        for block in self._blocks:
-            if begin + block.length > after and begin < last:
-                yield from block.events(max(0, after - begin), last - begin)
-            begin += block.length
-        yield from self._events[max(0, after - begin) : max(0, last - begin)]
+        yield from self._events[after : self._committed if limit is None else min(self._committed, after + limit)]
 
     def event(self, id: int) -> Event | None:
         return next(self.events(id - 1, 1), None) if 1 <= id <= self._committed else None
@@ -88,29 +76,3 @@ class MemoryStore:
 
     def close(self) -> None:
         """Nothing to close."""
-
-
-class _Block:
-    """Packed events: about 50 bytes each instead of 300."""
-
-    def __init__(self, events: list[Event]) -> None:
-        columns = list(zip(*events, strict=True))
-        self.length = len(events)
-        self._numbers = [array(code, columns[i]) for i, code in ((0, "q"), (1, "d"), (4, "q"), (5, "q"))]
-        self._values = [array("d", (_NONE if x is None else x for x in columns[i])) for i in (6, 7)]
-        self._names = [sorted(set(columns[i])) for i in (2, 3, 8, 9)]
-        self._texts = []
-        for names, i in zip(self._names, (2, 3, 8, 9), strict=True):
-            number = {name: j for j, name in enumerate(names)}
-            self._texts.append(array("H", (number[name] for name in columns[i])))
-
-    def events(self, first: int, end: int) -> Iterator[Event]:
-        for i in range(first, min(end, self.length)):
-            id, moment, pull, n = (column[i] for column in self._numbers)
-            kind, arm, text, worker = (names[at[i]] for names, at in zip(self._names, self._texts, strict=True))
-            reward, cost = (None if column[i] != column[i] else column[i] for column in self._values)
-            yield Event(int(id), moment, kind, arm, int(pull), int(n), reward, cost, text, worker)
-
-
-_BLOCK = 8192  # events; fewer than 65,536 so that a number of two bytes finds any text of a block
-_NONE = float("nan")  # rewards and costs are finite, so this can stand for None
