@@ -184,7 +184,7 @@ def test_a_policy_may_be_written_with_its_settings() -> None:
 
 
 def test_an_estimate_needs_no_range_of_rewards() -> None:
-    assert Settings.make(arms=["a"], budget=9, policy="gaussian-ucb", reward_range=None).policy.estimates  # type: ignore[attr-defined]
+    assert Settings.make(arms=["a"], budget=9, policy="gaussian-ucb", reward_range=None).policy._estimates  # type: ignore[attr-defined]
 
 
 def test_a_policy_that_is_not_given_again_stays(tmp_path: Path) -> None:

@@ -30,9 +30,7 @@ objective = "best-arm"
 direction = "minimize"
 policy = "commit-ucb(sigma=0.1)"
 reward_range = [-1, 3]
-order = "random"
 max_pulls = 7
-parallel = "fill"
 durability = "power"
 retries = 4
 seed = 3

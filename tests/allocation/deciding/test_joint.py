@@ -70,7 +70,7 @@ def test_processes_that_know_only_the_log_decide_the_same(case: str, tmp_path: P
     ):
         assert drive([one, other], 3, 70, cost=cost) == whole
         assert one.ledger.surprises == other.ledger.surprises == 0
-        assert len({*whole}) > 3
+        assert len({*whole}) > 2
     with Allocator.open(tmp_path / "run.db") as late:
         assert late.ledger.surprises == 0, "who reads the whole log comes to the same decisions"
         going_on = [late.ask(), late.ask()]
