@@ -1,7 +1,7 @@
 """Policies: which arm gets the next pull.
 
 Every policy has the same verbs: ``reset(n_arms, horizon, seed)`` begins a run, ``ask(available)`` names the next arm,
-``tell(arm, reward)`` reports what a pull earned, ``recommend()`` names the recommended arm and ``explain()`` says why.
+``tell(arm, reward)`` reports a reward, ``recommend()`` names the recommended arm and ``explain()`` says why.
 
 A policy of your own is a class with two small functions. Both are compiled, so they use numbers, arrays and loops only;
 ``available`` is None if all arms may be pulled, else one boolean per arm:

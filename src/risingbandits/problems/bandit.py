@@ -222,7 +222,7 @@ class RisingBandit:
         return int(np.argmax(self.mean_sums(self._horizon(horizon))))
 
     def oracle_value(self, horizon: int | None = None) -> float:
-        """Largest sum of means that can be earned in ``horizon`` rounds: J*, that of the last `oracle_prefix`."""
+        """Largest sum of means that is possible in ``horizon`` rounds: J*, that of the last `oracle_prefix`."""
         horizon = self._horizon(horizon)
         return float(self.oracle_prefix([horizon], horizon)[0])
 
@@ -251,7 +251,7 @@ class RisingBandit:
         return _oracle.why_unknown(self, last) if self.best_policy(last) == _oracle.UNKNOWN else None
 
     def oracle_prefix(self, checkpoints: Pulls, horizon: int | None = None) -> Floats:
-        """Sums of the means that the best policy for ``horizon`` rounds has earned after ``checkpoints`` rounds each.
+        """Sums of the means that the best policy for ``horizon`` rounds has after ``checkpoints`` rounds each.
 
         With rising rested arms it pulls the oracle arm in every round, with rested arms that only fall the one with the
         highest next mean, with restless ones the best arm of each round. Where the best policy is not known (see

@@ -16,7 +16,7 @@ from risingbandits.theory.upper_bounds import best_z, commit_bound, stochastic_b
 
 HORIZONS = (200_000, 1_000_000, 10_000_000, 100_000_000)
 Rows = Sequence[Mapping[str, str]]
-# The paper's bound at the best of these settings of R-ed-UCB; q is the best one anyway.
+# The paper's bound at the best of these parameters of R-ed-UCB; q is the best one anyway.
 _EPS = (0.1, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45)
 _ALPHA = (2.05, 2.1, 2.2, 2.5, 3.0)
 _LINES = {
@@ -28,7 +28,7 @@ _LINES = {
 
 
 def paper_bound(problem: RisingBandit, horizon: int) -> float:
-    """The paper's bound on R-ed-UCB, with settings chosen in its favour."""
+    """The paper's bound on R-ed-UCB, with parameters chosen in its favour."""
     return min(stochastic_bound(problem, horizon, eps, alpha).value for eps in _EPS for alpha in _ALPHA)
 
 

@@ -310,7 +310,7 @@ class RestSure(CellaETC):
     third needs the two ends only. Ours: the second takes the best arm, where the program that Mussi et al. (2024)
     compared with draws one; and what `CellaETC` says, above all of ``scale``.
 
-    Use it instead of `CellaETC`, above all where there are many arms, since bad ones go early. The settings are those
+    Use it instead of `CellaETC`, above all where there are many arms, since bad ones go early. The parameters are those
     of `CellaETC`.
 
     References

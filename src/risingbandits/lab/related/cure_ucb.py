@@ -89,7 +89,7 @@ def _mean_below(now: float, rise: float, left: float, ceiling: float) -> float:
 
 @register
 class CureUCB(noise.NoisePolicy):
-    r"""CURE-UCB: pull the arm that may earn most in the rounds that are left, if it alone were pulled.
+    r"""CURE-UCB: pull the arm that may give most in the rounds that are left, if it alone were pulled.
 
     "CUmulative Reward Estimation": R-ed-UCB asks where an arm may be at round t; this index asks what the arm would
     give on average from now on to the end, which a known horizon T allows. From the abstract and the summary of the
@@ -125,7 +125,7 @@ class CureUCB(noise.NoisePolicy):
     bonus_scale : float
         Multiplies the width. Default 1, R-ed-UCB's. With 0.1 and below the policy locks onto any arm.
     ceiling : float or None
-        What no pull can earn more than: the optimistic line is cut there, pull by pull, before the mean is taken. Our
+        The highest possible reward: the optimistic line is cut there, pull by pull, before the mean is taken. Our
         choice; None leaves it uncut. Where no reward exceeds 1 take 1.
     ties : {"lowest", "random"}
         Which of several arms with the same index, also of those at infinity.

@@ -1,4 +1,4 @@
-"""Exp3 and Exp3.S: weights that grow exponentially with what arms earn."""
+"""Exp3 and Exp3.S: weights that grow exponentially with the rewards of arms."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from risingbandits.policies.registry import register
 
 @register
 class Exp3(_exp3.Exp3Policy):
-    r"""Exp3: draw an arm with a probability that grows exponentially with what it has earned.
+    r"""Exp3: draw an arm with a probability that grows exponentially with its rewards.
 
     With weights :math:`w_i = 1` at the start, arm i is drawn with probability
 
@@ -62,7 +62,7 @@ class Exp3S(_exp3.Exp3Policy):
     and Corollary 8.2). No weight falls below a fixed share of the sum.
 
     Use it if the best arm changes a known number of times. On rising arms it has Exp3's weakness: it looks at what
-    arms earn now.
+    arms give now.
 
     Parameters
     ----------

@@ -100,7 +100,7 @@ class ETTS(beta_ts.SWTS, ForcedPulls):
     decides, see `SWTS`. An arm that is not available catches up on its forced pulls when it is.
 
     Use it if you know a number of pulls after which the best arms lead. The forced pulls cost K Gamma rounds, whatever
-    they show. The settings that are not listed are those of `SWTS`.
+    they show. The parameters that are not listed are those of `SWTS`.
 
     Parameters
     ----------
@@ -210,7 +210,7 @@ class ETSWGaussianThompson(sw_gaussian_ts.SWGaussianThompson, ForcedPulls):
     et al., 2025). Choices of ours: ``forced``, ``tau`` and ``sigma``, see `ETTS` and `SWGaussianThompson`.
 
     Use it when a number of pulls is known after which the best arms lead, and arms go on rising: the window follows the
-    levels that they have now. The settings that are not listed are those of `SWGaussianThompson`.
+    levels that they have now. The parameters that are not listed are those of `SWGaussianThompson`.
 
     Parameters
     ----------

@@ -76,7 +76,7 @@ def recommend(state: State, t: int, known: Floats | None) -> int:
 
 @kernel
 def _best(state: State, rest: float, available: Mask) -> int:
-    """The (available) arm that would earn most in the rest of the rounds by its line; arms without a reward last."""
+    """The (available) arm that would get most in the rest of the rounds by its line; arms without a reward last."""
     best = -math.inf
     chosen = -1
     for arm in range(state.fit.shape[0]):

@@ -50,8 +50,8 @@ class PTRR(rr.RandomRoundRobin):
 
     with m the level of the best arm after :math:`\tau` pulls; it is given up otherwise and never comes back. For rising
     concave arms without noise and :math:`\alpha \ge 1` the best arm is not given up for these pulls, and :math:`\alpha
-    = 1` earns at least :math:`1/O(\sqrt K)` of what the best arm would have, which no algorithm can better in the worst
-    case (Blum and Ravichandran, 2025); a smaller :math:`\alpha` earns :math:`1/O(K^{\alpha/(1+\alpha)})` where curves
+    = 1` has at least :math:`1/O(\sqrt K)` of what the best arm would have, which no algorithm can better in the worst
+    case (Blum and Ravichandran, 2025); a smaller :math:`\alpha` has :math:`1/O(K^{\alpha/(1+\alpha)})` where curves
     keep above :math:`f(T) (n/T)^\alpha` (Blum et al., 2025).
 
     From the papers: the rule; that for an unknown m every arm is looked at for T / (2K) pulls, after which the end of

@@ -105,14 +105,14 @@ class RCBE(noise.NoisePolicy):
     r"""RC-BE(alpha): in windows that grow, pull all arms in turn and drop those that fall behind; then begin anew.
 
     For restless arms: their means rise with time, pulled or not, ever more slowly. Window w = 1, 2, ... has
-    :math:`\Delta_w = \lceil w^\alpha \rceil` rounds. In it all arms are active at first, :math:`S_i` is what arm i has
-    earned in the window, and after every sweep over the active arms i is dropped when
+    :math:`\Delta_w = \lceil w^\alpha \rceil` rounds. In it all arms are active at first, :math:`S_i` is the sum of the
+    rewards of arm i in the window, and after every sweep over the active arms i is dropped when
 
     .. math:: S_i + B_w < \max_j S_j, \qquad B_w = 2 \Big( 1 + 2 \sigma \sqrt{\Delta_w \ln(2 K \Delta_w)} \Big).
 
     All of this is from the paper (Migali, Genalti, Mussi and Metelli, 2025), of which no more is known here; its regret
     for alpha = 8/3 is :math:`\tilde O(T^{7/11})`. Our choice: an arm that was not available in every sweep is compared
-    with what the leader earns on average in as many pulls. It needs no horizon. Rewards are meant to be in [0, 1] up to
+    with what the leader has on average in as many pulls. It needs no horizon. Rewards are meant to be in [0, 1] up to
     their noise.
 
     Use it for arms that rise with time (``RisingBandit(..., restless=True)``). With arms that rise when they are pulled

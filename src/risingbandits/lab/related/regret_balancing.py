@@ -104,7 +104,7 @@ class RegretBalancing(Policy):
 
     .. math:: \bar x_i + \frac{R_i(N_i)}{N_i} + w_i < \max_{j \text{ active}} (\bar x_j - w_j):
 
-    if its claim were true, it could not have earned so little.
+    if its claim were true, its rewards could not be so low.
 
     From the papers (Abbasi-Yadkori, Pacchiano and Phan, 2020; with the elimination, Pacchiano, Dann, Gentile and
     Bartlett, 2020): all of this, for any R. Choices of ours: arms as bases, :math:`R_i(n) = d_i \sqrt n` with d = 1 for

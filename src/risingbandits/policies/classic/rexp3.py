@@ -1,4 +1,4 @@
-"""Rexp3: weights that grow exponentially with what arms earn, restarted because rewards change."""
+"""Rexp3: weights that grow exponentially with the rewards of arms, restarted because rewards change."""
 
 from __future__ import annotations
 

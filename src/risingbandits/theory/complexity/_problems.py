@@ -98,7 +98,7 @@ def gaps(problem: RisingBandit, horizon: int | None = None) -> Floats:
 
 
 def oracle(problem: RisingBandit, horizon: int | None = None) -> tuple[int, float]:
-    """The arm that the best constant policy pulls and what it earns, J* (Heidari et al. 2016, the paper's Theorem 1).
+    """The arm that the best constant policy pulls, and its sum, J* (Heidari et al. 2016, the paper's Theorem 1).
 
     Arms that fall are refused: their best policy is not constant.
 

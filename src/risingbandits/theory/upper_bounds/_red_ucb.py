@@ -62,7 +62,7 @@ class Bound:
 
 
 def trivial_bound(problem: RisingBandit, horizon: int | None = None) -> float:
-    """The largest regret that any sequence of pulls can have: J* minus what the worst split of the T pulls earns.
+    """The largest regret that any sequence of pulls can have: J* minus the sum of means of the worst split.
 
     With rising arms the worst split stops every arm where its mean reaches one common level (each sum of means is
     convex in the number of pulls). The level is found on a grid; by weak duality any level gives a valid bound.

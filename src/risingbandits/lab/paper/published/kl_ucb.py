@@ -67,7 +67,7 @@ class ProgramKLUCB(Policy):
     r"""KL-UCB as in the published program: the sum of an arm's rewards is divided by the round, not by its pulls.
 
     The bound of arm i is the largest q with :math:`\mathrm{kl}(S_i / t, q) \le (\log T + 3 \log\log T) / t`. The limit
-    is the same for all arms, so the arm that has earned most is pulled, and earns more: after a few rounds one arm is
+    is the same for all arms, so the arm with the largest sum is pulled, which grows: after a few rounds one arm is
     pulled for ever.
     """
 

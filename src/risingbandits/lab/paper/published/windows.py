@@ -184,7 +184,7 @@ def _draw_from(state: SamplingState, arm: int) -> None:
 class ProgramSWTS(Policy):
     r"""SW-TS as in the published program: it draws from Beta(1 + pulls, 1 + pulls - sum) where 1 + sum was meant.
 
-    An arm that never earns has a mean of about 1/2 for it, so that it keeps coming back; the window is
+    An arm without reward has a mean of about 1/2 for it, so that it keeps coming back; the window is
     :math:`\lceil \sqrt T \rceil` rounds.
     """
 
