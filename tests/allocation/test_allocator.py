@@ -25,7 +25,6 @@ from risingbandits import (
     policy_names,
 )
 from risingbandits.allocation.settings import as_arguments
-from risingbandits.allocation.stores._memory import MemoryStore
 from risingbandits.policies import EpsilonGreedy
 
 
@@ -151,41 +150,7 @@ def test_every_policy_serves_with_arms_in_flight(name: str) -> None:
     assert len(text.splitlines()) >= 7, text  # a title, a header, four arms, the recommendation
 
 
-def test_minimize_is_maximize_upside_down() -> None:
-    up = Allocator(["a", "b"], 100, policy="commit-ucb", reward_range=(-1.0, 3.0))
-    down = Allocator(["a", "b"], 100, policy="commit-ucb", reward_range=(-3.0, 1.0), direction="minimize")
-    for one, two in zip(up, down, strict=True):
-        assert one == two
-        up.tell(one, curve(one))
-        down.tell(two, -curve(two))
-    assert up.recommend() == down.recommend() == "b"
-
-
 # -- pulls ----------------------------------------------------------------------------------------------------------
-
-
-def test_tells_late_twice_and_out_of_order() -> None:
-    allocator = Allocator(["a", "b", "c"], 10)
-    first, second = asked(allocator), asked(allocator)
-    assert allocator.tell(second, 0.2)
-    assert allocator.tell(first.id, 0.1)
-    assert not allocator.tell(first, 0.9)
-    assert allocator.rewards(first.arm) == [0.1]
-    assert allocator.spent == 2
-
-
-def test_a_failed_pull_is_asked_for_again() -> None:
-    allocator = Allocator(["a", "b"], 10, execution=Execution(retries=2))
-    pull = asked(allocator)
-    allocator.fail(pull, "out of memory")
-    again = asked(allocator)
-    assert (again.arm, again.n, again.attempt) == (pull.arm, pull.n, 2)
-    assert again.id != pull.id
-    allocator.fail(again, "out of memory")
-    row = allocator.explain()[pull.arm]
-    assert (row.status, row.why) == ("retired", "failed 2 times in a row: out of memory")
-    assert asked(allocator).arm != pull.arm
-    assert allocator.spent == 0
 
 
 def test_a_failed_pull_comes_first_whatever_the_policy_would_draw() -> None:
@@ -196,46 +161,6 @@ def test_a_failed_pull_comes_first_whatever_the_policy_would_draw() -> None:
         again = asked(allocator)
         assert (again.arm, again.n, again.attempt) == (pull.arm, pull.n, 2)
         allocator.tell(again, 0.5)
-
-
-def test_late_tells() -> None:
-    now = [0.0]
-    allocator = Allocator(["a", "b"], 10, store=MemoryStore(clock=lambda: now[0]), execution=Execution(lease=10.0))
-    pull = asked(allocator)
-    now[0] = 9.9
-    assert asked(allocator).arm != pull.arm
-    now[0] = 10.0
-    again = asked(allocator)
-    assert (again.arm, again.n, again.attempt) == (pull.arm, 1, 2)
-    assert allocator.tell(pull, 0.3), "the first tell of a pull number counts, whoever it comes from"
-    assert not allocator.tell(again, 0.4), "and the one given out in its place is void"
-    assert allocator.rewards(pull.arm) == [0.3]
-    assert asked(allocator).n == 2
-
-
-def test_a_late_tell_cannot_overdraw_the_budget() -> None:
-    allocator = Allocator(["a", "b"], 1)
-    pull = asked(allocator)
-    allocator.mask(pull.arm)
-    allocator.release(pull)
-    other = asked(allocator)
-    assert other.arm != pull.arm
-    assert not allocator.tell(pull, 0.3), "its share of the budget is with another pull"
-    assert allocator.tell(other, 0.3)
-    assert (allocator.spent, allocator.ask()) == (1, None)
-
-
-def test_renewed_leases_last() -> None:
-    now = [0.0]
-    allocator = Allocator(["a"], 10, store=MemoryStore(clock=lambda: now[0]), execution=Execution(lease=10.0))
-    pull = asked(allocator)
-    for now[0] in (9.0, 18.0, 27.0):
-        assert allocator.renew(pull)
-        with pytest.raises(NoArmAvailable, match="in flight"):
-            allocator.ask()
-    now[0] = 37.0
-    assert asked(allocator).attempt == 2
-    assert not allocator.renew(pull)
 
 
 def test_no_arm_free() -> None:
@@ -282,18 +207,6 @@ def test_the_horizon_follows_the_costs() -> None:
     assert allocator.ledger.horizon() == 50 + int(30.0 / (70.0 / 50.0))
 
 
-def test_a_budget_in_seconds_counts_the_time_of_pulls() -> None:
-    now = [0.0]
-    allocator = Allocator(["a", "b"], Budget(seconds=5.0), store=MemoryStore(clock=lambda: now[0]))
-    pulls = 0
-    for pull in allocator:
-        now[0] += 2.0
-        allocator.tell(pull, 0.5)
-        now[0] += 100.0  # nobody at work
-        pulls += 1
-    assert (pulls, allocator.spent, allocator.remaining) == (3, 6.0, 0)
-
-
 def test_a_refused_reward_changes_nothing(place: str) -> None:
     with Allocator(["a", "b"], 5, store=place, reward_range=(0.0, 10.0)) as allocator:
         pull = asked(allocator)
@@ -315,50 +228,12 @@ def test_a_refused_reward_changes_nothing(place: str) -> None:
 # -- arms -----------------------------------------------------------------------------------------------------------
 
 
-def test_arms_come_and_go() -> None:
-    allocator = Allocator(["a", "b"], 1_000, objective="cumulative")
-    for _ in range(20):
-        pull = asked(allocator)
-        allocator.tell(pull, curve(pull))
-    allocator.add("late")
-    assert asked(allocator).arm == "late", "a new arm is tried"
-    allocator.mask("a")
-    allocator.retire("b", "no more money")
-    with pytest.raises(NoArmAvailable):
-        allocator.ask()
-    assert not allocator.finished
-    allocator.unmask("a")
-    assert asked(allocator).arm == "a"
-    with pytest.raises(RisingBanditsError, match="exists already"):
-        allocator.add("b")
-    with pytest.raises(RisingBanditsError, match="arm must be one of"):
-        allocator.mask("nobody")
-
-
-def test_all_arms_finished_or_retired() -> None:
-    allocator = Allocator(["a", "b"], 100, max_pulls={"a": 3})
-    allocator.retire("b")
-    assert [(pull.n, allocator.tell(pull, 0.5)) for pull in allocator] == [(1, True), (2, True), (3, True)]
-    assert allocator.finished
-    assert allocator.explain()["a"].status == "finished"
-
-
 def test_numbers_are_drawn_where_some_arms_may_be_left_out() -> None:
     shuffled, same = (Allocator([f"arm{i}" for i in range(50)], 40, seed=3).ledger.numbered for _ in range(2))
     assert [arm.name for arm in shuffled] == [arm.name for arm in same] != [f"arm{i}" for i in range(50)]
     assert sorted(arm.index for arm in shuffled) == list(range(50))
     in_order = Allocator([f"arm{i}" for i in range(50)], 60, seed=3, policy="round-robin").ledger.numbered
     assert [arm.index for arm in in_order] == list(range(50))
-
-
-def test_warm_start() -> None:
-    past = {"a": [0.4] * 30, "b": [n / (n + 10) for n in range(1, 31)]}
-    allocator = Allocator(["a", "b"], 50, objective="cumulative", warm_start=past)
-    pull = asked(allocator)
-    assert (pull.arm, pull.n) == ("b", 31)
-    assert allocator.spent == 0
-    assert allocator.rewards("b") == past["b"]
-    assert allocator.ledger.policy.horizon == 110
 
 
 # -- settings -------------------------------------------------------------------------------------------------------
@@ -373,14 +248,6 @@ def test_wrong_settings_leave_nothing_behind(tmp_path: Path) -> None:
         with pytest.raises(RisingBanditsError):
             Allocator(**as_arguments({"arms": ["a", "b"], "budget": 10, "store": tmp_path / "x.db", **change}))
     assert list(tmp_path.iterdir()) == []
-
-
-def test_unbounded_rewards() -> None:
-    allocator = Allocator(["a", "b"], 200, reward_range=None, policy="auto(sigma=5.0)")
-    for pull in allocator:
-        allocator.tell(pull, 100.0 * curve(pull))
-    assert allocator.recommend() == "b"
-    assert allocator.settings.policy.get_params()["sigma"] == 5.0
 
 
 # -- views and loops ------------------------------------------------------------------------------------------------

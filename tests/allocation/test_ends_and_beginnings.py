@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from risingbandits import Allocator, Execution, NoArmAvailable, RisingBanditsError
+from risingbandits import Allocator, RisingBanditsError
 from risingbandits.allocation.pull import Pull
 
 
@@ -12,35 +12,6 @@ def asked(allocator: Allocator) -> Pull:
     pull = allocator.ask()
     assert pull is not None
     return pull
-
-
-def test_pulls_in_flight_are_spent() -> None:
-    allocator = Allocator(["a", "b", "c"], 2)
-    given = [asked(allocator), asked(allocator)]
-    with pytest.raises(NoArmAvailable, match="the last 2 pulls of the budget are in flight"):
-        allocator.ask()
-    for pull in given:
-        assert allocator.tell(pull, 0.5)
-    assert allocator.ask() is None
-    assert (allocator.spent, allocator.finished) == (2, True)
-
-
-def test_a_run_is_not_over_while_a_pull_is_in_flight() -> None:
-    """Its arm was retired meanwhile, so that nothing can be asked for; what it brings still counts."""
-    allocator = Allocator(["a"], 10)
-    pull = asked(allocator)
-    allocator.retire("a")
-    assert (allocator.finished, allocator.tell(pull, 0.5), allocator.finished) == (False, True, True)
-    assert allocator.rewards("a") == [0.5]
-
-
-def test_a_pull_that_succeeds_ends_the_row_of_failures() -> None:
-    allocator = Allocator(["a"], 10, execution=Execution(retries=2))
-    for _ in range(3):
-        allocator.fail(asked(allocator), "out of memory")
-        allocator.tell(asked(allocator), 0.5)
-    assert allocator.explain()["a"].status != "retired"
-    assert allocator.spent == 3
 
 
 def test_every_arm_with_a_reward_can_be_recommended_unless_nothing_is_left_of_it() -> None:
@@ -99,11 +70,3 @@ def test_states_of_an_arm() -> None:
     }
     assert "paused, masked" in str(table)
     assert [(arm["status"], arm["masked"]) for arm in table.to_dict()["arms"]] == list(found.values())
-
-
-def test_a_policy_is_told_earlier_rewards_in_turns() -> None:
-    past = {"a": [0.5, 0.25, 0.75], "b": [1.0]}
-    allocator = Allocator(["a", "b"], 50, policy="ucb1", warm_start=past)
-    policy = allocator.ledger.policy
-    assert policy.pulls.tolist() == [3, 1]
-    assert policy.explain()["estimate"].tolist() == [0.75, 1.0]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
@@ -11,10 +10,9 @@ from typing import Any
 import pytest
 from test_command import done, sh
 
-from risingbandits import Allocator, Budget, Execution, Pull
+from risingbandits import Allocator, Pull
 from risingbandits.allocation import Outcome
-from risingbandits.allocation._ledger import Ledger
-from risingbandits.allocation._snapshot import fold, load_ledger, pack, unpack
+from risingbandits.allocation._snapshot import load_ledger
 from risingbandits.allocation.stores._sqlite import SqliteStore
 
 LENGTHS = {"short": 3, "middle": 5, "long": 8}
@@ -70,48 +68,6 @@ def test_an_arm_says_so_with_its_last_reward() -> None:
     check(allocator)
     kinds = [event.kind for event in allocator.store.events()]
     assert kinds.count("ask") == kinds.count("tell") == sum(LENGTHS.values())
-
-
-def test_a_loop_says_so() -> None:
-    async def loop(allocator: Allocator) -> None:
-        while (pull := await allocator.aask()) is not None:
-            if pull.n > LENGTHS[pull.arm]:
-                assert allocator.tell(pull, finished=True)
-            else:
-                allocator.tell(pull, rewards(pull.arm)[pull.n - 1])
-
-    allocator = Allocator(list(LENGTHS), 1000)
-    asyncio.run(loop(allocator))
-    check(allocator)
-
-
-@pytest.mark.parametrize("budget", [Budget(pulls=10), Budget(cost=10.0), Budget(seconds=10.0)])
-def test_the_pull_that_finds_the_end_costs_nothing(budget: Budget) -> None:
-    allocator = Allocator(["a", "b"], budget, policy="round-robin", execution=Execution(retries=1))
-    first = allocator.ask()
-    assert first is not None
-    assert allocator.tell(first, cost=3.0, finished=True)
-    assert not allocator.tell(first, 0.5), "the arm has no such pull"
-    assert not allocator.tell(first, finished=True)
-    assert (allocator.spent, allocator.ledger.told, allocator.ledger.in_flight) == (0, 0, {})
-    assert allocator.explain()["a"][:2] == ("a", 0)
-    assert allocator.explain()["a"].status == "finished"
-    second = allocator.ask()
-    assert second is not None
-    assert second.arm == "b"
-
-
-def test_a_pull_whose_lease_has_ended_may_still_find_the_end() -> None:
-    allocator = Allocator(["a"], 10, execution=Execution(lease=1e-9))
-    late = allocator.ask()
-    again = allocator.ask()
-    assert late is not None
-    assert again is not None
-    assert again.attempt == 2
-    assert allocator.tell(late, finished=True)
-    assert not allocator.tell(again, 0.5)
-    assert allocator.ask() is None
-    assert allocator.finished
 
 
 def test_stop_iteration_of_a_function_is_an_error() -> None:
@@ -198,34 +154,6 @@ def test_a_finished_arm_can_be_loaded(tmp_path: Path) -> None:
     with Allocator.open(tmp_path / "run.db", {"a": Saved()}) as allocator:
         allocator.run(progress=False)
         assert (allocator.recommend(), allocator.load("a").count) == ("a", 3)
-
-
-def test_events_and_snapshots_have_it(tmp_path: Path) -> None:
-    with Allocator(makers(), 1000, store=tmp_path / "run.db") as allocator:
-        allocator.run(progress=False)
-        settings, ledger = allocator.settings, allocator.ledger
-        again = Ledger(settings)
-        fold(again, allocator.store.events(), "the store")
-        restored = unpack(pack(ledger), settings)
-        assert restored is not None
-        for other in (again, restored):
-            assert other.surprises == 0
-            assert [(arm.finished, arm.rewards) for arm in other.arms] == [(True, arm.rewards) for arm in ledger.arms]
-
-
-def test_a_kill_before_the_event_only_repeats_the_pull(tmp_path: Path) -> None:
-    store = tmp_path / "run.db"
-    with Allocator(["a"], 10, store=store, execution=Execution(reclaim=False, lease=1e-9)) as allocator:
-        pull = allocator.ask()
-        assert pull is not None
-        allocator.tell(pull, 0.5)
-        assert allocator.ask() is not None  # finds the end, and is killed before it can say so
-    with Allocator.open(store) as allocator:
-        again = allocator.ask()
-        assert again is not None
-        assert (again.n, again.attempt) == (2, 2)
-        allocator.tell(again, finished=True)
-        assert (allocator.spent, allocator.finished, allocator.ledger.arm("a").failures) == (1, True, 0)
 
 
 def test_a_last_reward_and_the_end_are_one_transaction(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -280,23 +280,6 @@ def spend_half(allocator: Allocator) -> list[str]:
     return [pull.arm for pull in allocator if allocator.tell(pull, 0.5)]
 
 
-def test_more_retries_give_arms_that_failed_another_try() -> None:
-    allocator = Allocator(["a", "b"], 10, execution=Execution(retries=1), policy="round-robin")
-    allocator.retire("b", "failed elsewhere, says the user")
-    pull = allocator.ask()
-    assert pull is not None
-    allocator.fail(pull, "out of memory")
-    assert allocator.finished
-    allocator.extend(retries=2)
-    again = allocator.ask()
-    assert again is not None
-    assert (again.arm, again.n, again.attempt) == ("a", 1, 2)
-    assert allocator.ledger.arm("b").retired == "failed elsewhere, says the user"
-    allocator.fail(again, "out of memory")
-    assert allocator.finished
-    assert allocator.ledger.arm("a").retired == "failed 2 times in a row: out of memory"
-
-
 def test_an_arm_that_failed_too_often_is_tried_again_even_after_a_late_reward() -> None:
     allocator = Allocator(["a"], 10, execution=Execution(retries=1))
     pull = allocator.ask()
@@ -329,16 +312,6 @@ def test_new_arms_bring_their_settings_limits_and_earlier_rewards(tmp_path: Path
     assert [list(task.curves[arm]) for arm in "ab"] == [[0.5, 0.5], [0.25, 0.5, 0.75, 0.75]]
     assert task.configs["b"] == {"lr": 0.2}
     assert all(finding.whole for finding in inspect_store(store))
-
-
-def test_a_budget_in_cost_grows() -> None:
-    allocator = Allocator(["a", "b"], Budget(cost=3.0), policy="round-robin")
-    for pull in allocator:
-        allocator.tell(pull, 0.5, cost=1.5)
-    with pytest.raises(RisingBanditsError, match=r"must be at least the 3 that are spent"):
-        allocator.extend(budget=Budget(cost=2.0))
-    assert allocator.extend(budget=Budget(cost=4.5)) == "budget 3 -> 4.5 cost"
-    assert len(spend_half(allocator)) == 2
 
 
 def test_numbers_of_new_arms_follow_those_that_are_there_and_are_drawn() -> None:

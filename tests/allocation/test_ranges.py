@@ -37,21 +37,6 @@ def test_scaled_and_shifted_rewards_are_played_alike(budget: int) -> None:
         assert decisions(lambda x, a=scale, b=shift: b - a * x, budget) == whole  # type: ignore[misc]
 
 
-@pytest.mark.parametrize("direction", ["maximize", "minimize"])
-def test_an_unknown_range_decides_as_a_given_one(direction: str) -> None:
-    given: dict[str, Any] = {"direction": direction}
-    found = decisions(lambda x: x / 3.0, 400, **given)
-    assert found == decisions(lambda x: x / 3.0, 400, reward_range=(0.0, 1.0), **given)
-    assert found == decisions(lambda x: x / 3.0, 400, reward_range=(-1.0, 3.0), **given)
-
-
-def test_a_loss_without_a_range_finds_the_best() -> None:
-    arms = {name: (lambda pull: loss(pull.arm, pull.n)) for name in NAMES}
-    allocator = Allocator(arms, 120, direction="minimize")
-    allocator.run(progress=False)
-    assert (allocator.recommend(), allocator.spent) == ("lr 7", 120)
-
-
 @pytest.mark.parametrize("jobs", [1, 3])
 def test_the_first_reward_outside_the_range_ends_the_run(jobs: int, tmp_path: Path) -> None:
     made = []

@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 
 import pytest
 
 from risingbandits import Allocator, Budget, Execution, RisingBanditsError
-from risingbandits.allocation import Event, open_reader
-from risingbandits.allocation.stores._memory import MemoryStore
+from risingbandits.allocation import open_reader
 from risingbandits.allocation.stores._postgres import complaint
 from risingbandits.allocation.stores._sql import VERSION
 from risingbandits.allocation.stores._sqlite import SqliteStore
-from risingbandits.allocation.stores.base import Store, open_store
+from risingbandits.allocation.stores.base import open_store
 from risingbandits.cli import run
+from risingbandits.testing import check_store
 from servers import PostgresServer
-
-ASK = Event(1, 10.5, "ask", "a", 1, 1, None, None, "", "here:1")
-TELL = Event(2, 11.0, "tell", "a", 1, 1, 0.25, 1.0, "", "here:1")
-FAIL = Event(3, 12.0, "fail", "b", 9, 4, None, None, "no such file: é", "there:2")
-
-
-def test_memory_keeps_what_sqlite_keeps() -> None:
-    _check_events(MemoryStore)
 
 
 def test_events_are_kept(place: str) -> None:
-    _check_events(lambda: open_store(place))
+    """The contract that `check_store` tests, for a new store each time."""
+    numbers = count()
+    check_store(lambda: open_store(f"{place}{next(numbers)}"))
 
 
 @pytest.mark.parametrize(("durability", "synchronous"), [("process", 1), ("power", 2)])
@@ -44,28 +38,6 @@ def test_every_commit_waits_for_the_disk_where_power_may_fail(
         assert store._writer.execute("PRAGMA journal_mode").fetchone() == ("wal",)
 
 
-def _check_events(make: Callable[[], Store]) -> None:
-    store = make()
-    assert store.settings() is None
-    assert store.create("{}") == "{}"
-    assert store.create("[]") == "{}", "the first one wins"
-    assert list(store.begin(0)) == []
-    store.append(ASK)
-    store.append(TELL)
-    store.commit()
-    assert list(store.begin(2)) == []
-    store.append(FAIL)
-    store.rollback()
-    assert list(store.events()) == [ASK, TELL]
-    assert list(store.begin(1)) == [TELL]
-    store.append(FAIL)
-    store.commit()
-    assert list(store.events()) == [ASK, TELL, FAIL]
-    assert list(store.events(1, limit=1)) == [TELL]
-    assert (store.event(3), store.event(4), store.event(0), store.last_id()) == (FAIL, None, None, 3)
-    store.close()
-
-
 def test_a_store_that_is_opened_to_be_read_cannot_be_written_to(place: str) -> None:
     store = open_store(place)
     store.create("{}")
@@ -75,16 +47,6 @@ def test_a_store_that_is_opened_to_be_read_cannot_be_written_to(place: str) -> N
         reader.begin(0)
     assert reader.last_id() == 0
     reader.close()
-
-
-def test_snapshots_replace_each_other(place: str) -> None:
-    store = open_store(place)
-    store.create("{}")
-    assert (store.snapshot(), store.snapshot_id()) == (None, 0)
-    store.keep_snapshot(5, b"five")
-    store.keep_snapshot(7, b"seven")
-    assert (store.snapshot(), store.snapshot_id()) == ((7, b"seven"), 7)
-    store.close()
 
 
 def test_two_writers_see_each_other(place: str) -> None:
