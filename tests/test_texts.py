@@ -48,6 +48,8 @@ def test_a_mistake_in_a_command(
     monkeypatch.setenv("COLUMNS", "200")
     (tmp_path / "damaged.csv").write_text("small,large\n0.3,0.1\nx,0.3\n")
     (tmp_path / "short.csv").write_text("small,large\n0.3,0.1\n0.4,0.2\n")
+    server = 'store = "postgresql://user:secret@host/base"'
+    (tmp_path / "server.toml").write_text(f'budget = 1\n{server}\narms = [{{name = "a", command = ["echo"]}}]\n')
     (tmp_path / "slots.toml").write_text('budget = 1\nslots = ["x"]\narms = [{name = "a", command = ["echo"]}]\n')
     if "run.db" in given:
         with rb.Allocator(["a", "c"], 4, store="run.db") as allocator:

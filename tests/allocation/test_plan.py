@@ -96,11 +96,8 @@ def test_a_prior_is_relative_to_the_plan_and_arms_say_what_they_are(tmp_path: Pa
         assert read(tmp_path, f'remember = "{written}"\n{text}').settings["remember"] == str(meant)
 
 
-def test_another_store_may_be_given_and_servers_keep_files_beside_the_plan(tmp_path: Path) -> None:
-    path = tmp_path / "plan.toml"
-    path.write_text(f'budget = 5\nstore = "mine.db"\n{ARM}')
-    assert read_plan(path, store=str(tmp_path / "x.db")).logs == tmp_path / "x.db.logs"
-    plan = read_plan(path, store="postgresql://host/base")
+def test_servers_keep_files_beside_the_plan(tmp_path: Path) -> None:
+    plan = read(tmp_path, f'budget = 5\nstore = "postgresql://host/base"\n{ARM}')
     assert plan.store == "postgresql://host/base"
     assert plan.logs == tmp_path / "plan.logs"
 

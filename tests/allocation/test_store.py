@@ -138,7 +138,6 @@ def test_passwords_are_never_printed(
         ["run", "plan.toml", "--check"],
         ["run", "plan.toml"],
         ["run", "plan.toml", "--fresh"],
-        ["run", "plan.toml", "--store", place.replace("passwords", "wrong-name")],
         ["run", "plan.toml", "--for", "1h"],
         ["run", place],
         ["run", place.replace("passwords", "none")],

@@ -194,8 +194,9 @@ def run(task: Task, notes: Notes) -> None:
         plan = Path(task.notes) / "plan.toml"
         words = ["/bin/sh", str(_COMMAND), "{arm}", "{n}", "{attempt}", "{previous}", "{checkpoint}"]
         named = ", ".join(f'{{name = "{arm}"}}' for arm in ARMS)
-        plan.write_text(f"budget = {BUDGET}\ndefaults.command = {json.dumps(words)}\narms = [{named}]\n")
-        arms = dict(command_arms(read_plan(plan, str(store))))
+        head = f"budget = {BUDGET}\nstore = {json.dumps(str(store))}\n"
+        plan.write_text(f"{head}defaults.command = {json.dumps(words)}\narms = [{named}]\n")
+        arms = dict(command_arms(read_plan(plan)))
         adopt_orphans()
     given = ARMS if task.commands else arms
     with NotedAllocator(given, BUDGET, store=store, **as_arguments(settings)) as allocator:

@@ -93,6 +93,12 @@ def write_plan(folder: Path, where: str, arms: list[str], orders: Path) -> Path:
     """A plan whose commands keep what they learn in "checkpoint" or in "state"."""
     (folder / "learn.sh").write_text(IN_STATE if where == "state" else IN_CHECKPOINT)
     path = folder / "plan.toml"
-    lines = ["budget = 10", "[defaults]", f"command = {PLANS[where]}", f'environment = {{ ORDERS = "{orders}" }}']
+    lines = [
+        "budget = 10",
+        'store = "run.db"',
+        "[defaults]",
+        f"command = {PLANS[where]}",
+        f'environment = {{ ORDERS = "{orders}" }}',
+    ]
     path.write_text("\n".join([*lines, *(f'[[arms]]\nname = "{arm}"' for arm in arms)]))
     return path

@@ -39,7 +39,7 @@ def arms_of(kind: str, store: Path, orders: Orders) -> Iterator[Mapping[str, Any
     if kind == "objects":
         yield {name: Nonces(name, orders) if name == "a" else partial(Nonces, name, orders) for name in ARMS}
     elif kind in ("commands", "states"):
-        yield command_arms(read_plan(store.with_name("plan.toml"), str(store)))
+        yield command_arms(read_plan(store.with_name("plan.toml")))
     else:
         made = {name: partial(made_elsewhere, name, orders) for name in ARMS}
         with RayArms(made) if kind == "ray" else ProcessArms(made, processes=len(ARMS)) as arms:

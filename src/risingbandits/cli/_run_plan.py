@@ -55,7 +55,6 @@ def run(
         str | None,
         typer.Option("--for", help="Time until this process is killed, such as 55m; default: Slurm's.", metavar="TIME"),
     ] = None,
-    store: Annotated[str | None, typer.Option(help="Use this store: a file, or postgresql://...")] = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Start over; an earlier run's store is renamed.")] = False,
     check: Annotated[bool, typer.Option("--check", help="Only show what would be run, or why it cannot be.")] = False,
     backend: Annotated[str, typer.Option(help="local, or ray: all nodes must see the plan's folder.")] = "local",
@@ -77,7 +76,7 @@ def run(
     check_choice("backend", backend, ("local", "ray"))
     if backend == "local" and resources is not None:
         raise RisingBanditsError(f"resources are for --backend ray, got {shown(resources)}.")
-    chosen = read_plan(plan, store)
+    chosen = read_plan(plan)
     jobs = chosen.jobs if jobs is None else Places(chosen.slots).jobs(jobs)
     if backend == "ray" and chosen.slots:
         raise RisingBanditsError("slots are for this machine; on a cluster give --resources, such as CPU=1,GPU=0.5.")

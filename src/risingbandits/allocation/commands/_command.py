@@ -48,7 +48,7 @@ def command_arms(plan: Plan) -> dict[str, Command]:
 def added_command(plan: Plan, name: str) -> Command | None:
     """An arm that was added to a plan since it was read, from its present file; None if it is not there."""
     try:
-        return command_arms(read_plan(plan.path, plan.store)).get(name)
+        return command_arms(read_plan(plan.path)).get(name)
     except RisingBanditsError as error:
         log.warning("the plan was changed, and cannot be read: %s", error)
         return None

@@ -46,8 +46,8 @@ class Plan:
     inferred: str = ""  # the direction that the name of its metric says, and why
 
 
-def read_plan(path: str | Path, store: str | None = None) -> Plan:
-    """The plan in a file; ``store`` is used instead of its own.
+def read_plan(path: str | Path) -> Plan:
+    """The plan in a file.
 
     Examples
     --------
@@ -91,15 +91,13 @@ def read_plan(path: str | Path, store: str | None = None) -> Plan:
         inferred = f"{values['metric']}: {named[0]} ({named[1]})."
     if any(arm.config for arm in arms):
         settings["configs"] = {arm.name: arm.config for arm in arms if arm.config}
-    place = store if store is not None else values.get("store", f"{path.stem}.db")
-    if store is None and not is_server(place):
-        place = str(folder / place)
-    beside = folder / path.stem if is_server(place) else Path(place).absolute()
+    store = values.get("store", f"{path.stem}.db")
+    beside = folder / (path.stem if is_server(store) else store)
     return Plan(
         path=path,
         arms=arms,
         budget=values["budget"],
-        store=place,
+        store=store if is_server(store) else str(beside),
         folder=beside,
         logs=beside.with_name(beside.name + ".logs"),
         states=beside.with_name(beside.name + ".state"),
