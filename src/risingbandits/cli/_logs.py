@@ -94,7 +94,6 @@ def check(
     metric: Metric = None,
     direction: Direction = None,
     step: Step = None,
-    reward_range: Range = None,
     page: Page = None,
     as_json: Json = False,
 ) -> None:
@@ -104,8 +103,6 @@ def check(
     from risingbandits.theory.estimators._questions import check_curves
 
     found = curves_from(curves, metric, direction, step)
-    if reward_range is not None:
-        range_of(found, reward_range)  # values beyond what is possible are wrong data
     sign = -1.0 if found.direction == "minimize" else 1.0
     gains = {name: sign * values for name, values in found.values.items() if len(values) >= 3}
     short = [name for name in found.values if name not in gains]

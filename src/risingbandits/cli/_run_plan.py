@@ -6,7 +6,7 @@ import math
 import os
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -174,22 +174,22 @@ def _say_direction(plan: Plan, output: Output) -> None:
         output.say(plan.inferred, direction=plan.settings["direction"])
 
 
-@contextmanager
-def _plan_arms(plan: Plan, allocator: Allocator, backend: str, resources: str | None) -> Iterator[Mapping[str, Any]]:
+def _plan_arms(
+    plan: Plan, allocator: Allocator, backend: str, resources: str | None
+) -> AbstractContextManager[Mapping[str, Any]]:
     """The commands of a plan as arms, on this machine or on a cluster."""
-    if backend == "local":
-        from risingbandits._core.processes import adopt_orphans
-        from risingbandits.allocation.commands._command import command_arms
+    if backend == "ray":
+        from risingbandits.allocation.cluster.ray_arms import commands_on_ray, parse_resources
 
-        if is_program():
-            adopt_orphans()
-        yield command_arms(plan)
-        return
-    from risingbandits.allocation.cluster.ray_arms import commands_on_ray, parse_resources
-
-    with commands_on_ray(plan, parse_resources(resources)) as arms:
+        arms = commands_on_ray(plan, parse_resources(resources))
         arms.belong_to(allocator)
-        yield arms
+        return arms
+    from risingbandits._core.processes import adopt_orphans
+    from risingbandits.allocation.commands._command import command_arms
+
+    if is_program():
+        adopt_orphans()
+    return nullcontext(command_arms(plan))
 
 
 def plan_allocator(plan: Plan) -> Allocator:

@@ -178,15 +178,13 @@ def create(
     policy: Annotated[
         str | None, typer.Option(help="Default: by the objective.", autocompletion=options.complete_policy)
     ] = None,
-    max_pulls: Annotated[int | None, typer.Option(help="Largest number of pulls of an arm.")] = None,
     lease: Annotated[float, typer.Option(help="Seconds until a pull that was not told is given out again.")] = 3600.0,
     seed: options.Seed = 0,
 ) -> None:
     """Create the store of a run, or join one with the same settings."""
     from risingbandits.allocation import Allocator, Execution
 
-    settings: dict[str, Any] = {"objective": objective, "direction": direction, "policy": policy}
-    settings |= {"max_pulls": max_pulls, "seed": seed}
+    settings: dict[str, Any] = {"objective": objective, "direction": direction, "policy": policy, "seed": seed}
     if reward_range is not None:
         settings["reward_range"] = options.parse_range(reward_range)
     # The process that asks has ended when another one tells.
