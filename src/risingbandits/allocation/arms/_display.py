@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("risingbandits")
 
 _REFRESH = 0.2  # seconds between two pictures of the table
+_SHARE = 10.0  # times as long as drawing it took, which is a second for 2,000 arms
 _LONGEST = 5.0  # seconds until it is drawn again although nothing has changed but the time
 
 
@@ -76,7 +77,7 @@ class _Table(Display):
     def tick(self) -> None:
         if time.monotonic() < self._due + (0.0 if self._changed else _LONGEST):
             return
-        self._due, self._changed = time.monotonic() + _REFRESH, False
+        began, self._changed = time.monotonic(), False
         from rich.console import Group
         from rich.text import Text
 
@@ -84,6 +85,8 @@ class _Table(Display):
         self._pace.look()
         how_far = Text(f"{spent(ledger)}, {progress_of(ledger, self._pace, time.time())}", style="bold")
         self._live.update(Group(arms_table(ledger), how_far), refresh=True)
+        now = time.monotonic()
+        self._due = now + max(_REFRESH, _SHARE * (now - began))
 
 
 @contextmanager
