@@ -14,12 +14,25 @@ import risingbandits as rb
 from risingbandits import RisingBanditsError, allocation, policies, problems
 from risingbandits.allocation.commands._plan_file import read_plan
 from risingbandits.cli import run
+from risingbandits.lab.paper import pairs
 from risingbandits.lab.related import triggers
+from risingbandits.theory import complexity, estimators, lower_bounds, upper_bounds
 from texts import agree, cases
 
 pytestmark = pytest.mark.texts
 NAMES: dict[str, Any] = {"np": np, "inf": math.inf, "nan": math.nan}
-for _package in (rb, allocation, policies, problems, triggers):
+for _package in (
+    rb,
+    allocation,
+    policies,
+    problems,
+    triggers,
+    complexity,
+    estimators,
+    lower_bounds,
+    upper_bounds,
+    pairs,
+):
     NAMES |= {name: getattr(_package, name) for name in dir(_package) if not name.startswith("_")}
 
 

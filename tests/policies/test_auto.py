@@ -5,12 +5,11 @@ from __future__ import annotations
 import pickle
 import warnings
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
-from risingbandits import Allocator, Policy, RisingBandit, RisingBanditsError, get_problem, simulate
+from risingbandits import Allocator, Policy, RisingBandit, get_problem, simulate
 from risingbandits.policies import Auto
 from risingbandits.problems import Bernoulli, Gaussian, Tabulated, random_problem
 from risingbandits.testing import check_policy, check_same_in_all_modes, play_by_hand
@@ -80,15 +79,6 @@ def test_the_explanation_names_the_policy_that_plays() -> None:
     explanation = policy.explain()
     assert explanation.policy == f"Auto(), played by {Auto().chosen()!r}"
     assert "level" in explanation.columns
-
-
-@pytest.mark.parametrize(
-    ("settings", "words"),
-    [({"objective": "most"}, "objective"), ({"order": "any"}, "order"), ({"sigma": "half"}, "sigma")],
-)
-def test_settings_that_are_not_allowed(settings: dict[str, Any], words: str) -> None:
-    with pytest.raises(RisingBanditsError, match=f"^{words} must be"):
-        Auto(**settings)._validate()
 
 
 def test_a_sigma_that_is_contradicted_is_said_once_by_the_policy_that_was_chosen() -> None:

@@ -24,15 +24,6 @@ Floats = npt.NDArray[np.float64]
 NOTHING = np.empty(0)
 
 
-def concave(rng: np.random.Generator, length: int) -> Floats:
-    """mu(1), mu(2), ...: non-decreasing and concave from the first pull on, in [0, 1]; often with a first jump."""
-    first = float(rng.choice([0.0, rng.uniform(0.0, 1.0)]))
-    increments = np.sort(rng.exponential(size=length - 1) ** rng.uniform(0.0, 6.0))[::-1]
-    increments[int(rng.choice([1, 2, length // 2, length])) :] *= rng.choice([0.0, 1e-6, 1.0])
-    room = rng.choice([1.0, rng.uniform(0.0, 1.0)]) * (1.0 - first)
-    return np.asarray(np.minimum(1.0, first + np.concatenate([[0.0], np.cumsum(increments)]) * room / increments.sum()))
-
-
 def sums(rewards: Floats) -> Floats:
     """The sum of the first k rewards at place k, as in the histories of a policy."""
     return np.concatenate([[math.nan], np.cumsum(rewards)])
@@ -49,21 +40,6 @@ def lines(pool: Floats, n: int, z: float = 0.0, sigma: float = 0.0) -> Iterator[
 
 
 # -- validity -----------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_every_line_lies_above_every_later_mean(seed: int) -> None:
-    """Without noise, after every number of pulls up to 300."""
-    rng = np.random.default_rng(seed)
-    for _ in range(10):
-        mean = concave(rng, 400)
-        assert (np.diff(mean) >= -1e-12).all()
-        assert (np.diff(mean, 2) <= 1e-12).all()
-        pool = sums(mean[:300])
-        for n in range(1, 301):
-            later = np.arange(1, 400 - n + 1)
-            for u, s in lines(pool, n):
-                assert (u + s * later >= mean[n:] - 1e-9).all(), (n, u, s)
 
 
 @given(st.floats(0, 1), st.floats(0, 1), st.integers(2, 60))
@@ -102,34 +78,6 @@ def test_a_line_that_falls_is_discarded() -> None:
 
 
 # -- the commit value ---------------------------------------------------------------------------------------------
-
-
-@given(st.floats(-0.5, 1.5), st.floats(0, 0.2), st.floats(0.5, 2.0), st.integers(1, 400))
-@settings(max_examples=300, deadline=None)
-def test_commit_value_is_the_mean_of_the_capped_line(u: float, s: float, cap: float, rounds: int) -> None:
-    value = _commit_value.value(u, s, cap, float(rounds))
-    mean = math.fsum(min(cap, u + s * k) for k in range(1, rounds + 1)) / rounds
-    tie = 1e-9 * min(u, 1e6) if u >= cap else 0.0
-    assert value - tie == pytest.approx(mean, abs=1e-12)
-    assert value == pytest.approx(reference_commit.commit_value(u, s, cap, rounds), abs=1e-12)
-
-
-@given(
-    st.floats(-0.5, 1.5),
-    st.floats(0, 0.2),
-    st.integers(1, 400),
-    st.floats(0, 0.5),
-    st.floats(0, 0.1),
-    st.integers(0, 50),
-)
-@settings(max_examples=300, deadline=None)
-def test_commit_value_grows_with_level_slope_and_rounds(
-    u: float, s: float, rounds: int, higher: float, steeper: float, longer: int
-) -> None:
-    value = _commit_value.value(u, s, 1.0, float(rounds))
-    assert _commit_value.value(u + higher, s, 1.0, float(rounds)) >= value - 1e-12
-    assert _commit_value.value(u, s + steeper, 1.0, float(rounds)) >= value - 1e-12
-    assert _commit_value.value(u, s, 1.0, float(rounds + longer)) >= value - 1e-12
 
 
 def test_rounds_left_are_a_whole_number_whatever_horizon_is_pretended() -> None:
@@ -185,46 +133,3 @@ def test_lines_are_drawn_on_grid_points_alone(policy: Policy, horizon: int | Non
             policy = get_policy(policy.name, **policy.get_params()).restore(policy.state_dict())
     assert drawn - {0} <= points
     assert len(drawn) > 20
-
-
-# -- how sure they are --------------------------------------------------------------------------------------------
-
-
-def test_z_makes_all_lines_of_all_arms_hold() -> None:
-    """The table of Corollary 0."""
-    for n_arms, horizon, delta, z in ((2, 1_000, 0.05, 4.75), (15, 200_000, 0.05, 5.30), (2, 200_000, 5e-6, 6.52)):
-        run = CommitUCB(confidence=delta).reset(n_arms, horizon)._state.run
-        assert run["z"][0] == pytest.approx(z, abs=0.006)
-    assert CommitUCB().reset(2, 1_000)._state.run["z"][0] == pytest.approx(math.sqrt(2 * math.log(1_000)))
-
-
-def violated(policy: Policy, means: list[Floats], horizon: int, sigma: float, rng: np.random.Generator) -> bool:
-    """Whether, in one run, any line of any arm was below its curve or was discarded."""
-    rewards: list[list[float]] = [[] for _ in means]
-    policy.reset(len(means), horizon)
-    for _ in range(horizon):
-        arm = policy.ask()
-        rewards[arm].append(means[arm][len(rewards[arm])] + sigma * float(rng.standard_normal()))
-        policy.tell(arm, rewards[arm][-1])
-    z = float(policy._state.run["z"][0])
-    for mean, seen in zip(means, rewards, strict=True):
-        pool = sums(np.array(seen))
-        for n in grid.commit_grid(len(seen)):
-            later = np.arange(1, horizon - n + 1)
-            for u, s in lines(pool, n, z, sigma):
-                if s < 0.0 or (u + s * later < mean[n:] - 1e-12).any():
-                    return True
-    return False
-
-
-@pytest.mark.parametrize(("horizon", "runs"), [(300, 60), pytest.param(1_000, 150, marks=pytest.mark.slow)])
-def test_lines_fail_as_seldom_as_told(horizon: int, runs: int) -> None:
-    """With second chances, on curves for which lines are tight: straight ones, flat ones and jumps."""
-    delta, sigma = 0.2, 0.1
-    rng = np.random.default_rng(9)
-    straight = np.minimum(1.0, np.arange(horizon) / horizon)
-    failures = 0
-    for _ in range(runs):
-        means = [straight, np.full(horizon, 0.4), concave(rng, horizon)]
-        failures += violated(CommitUCB(sigma=sigma, confidence=delta), means, horizon, sigma, rng)
-    assert failures / runs <= delta + 3 * math.sqrt(delta * (1 - delta) / runs)

@@ -14,7 +14,7 @@ import pytest
 
 from risingbandits import Policy, RisingBanditsError, get_policy, get_problem, policy_names
 from risingbandits._core.jit import kernel
-from risingbandits.policies import Constant, Kernels, OracleConstant, REdUCB, policy_class, register
+from risingbandits.policies import Kernels, OracleConstant, REdUCB, policy_class, register
 from risingbandits.problems import random_problem
 from risingbandits.testing import check_policy, check_same_in_all_modes
 from risingbandits.testing.policies import WRONG, refusals
@@ -143,12 +143,6 @@ def test_a_name_belongs_to_one_class() -> None:
         @register
         class Other(Broken):
             name = "red-ucb"
-
-
-@pytest.mark.parametrize("arm", [-1, 2, 1.5])
-def test_constant_refuses_an_arm_that_is_not_there(arm: Any) -> None:
-    with pytest.raises(RisingBanditsError, match="arm must"):
-        Constant(arm).reset(2)
 
 
 def test_oracle_needs_the_truth() -> None:

@@ -13,7 +13,7 @@ from scipy import stats
 
 import reference_index as reference
 from decisions import check_decisions, check_late_arm
-from risingbandits import Policy, RisingBandit, RisingBanditsError, get_problem, simulate
+from risingbandits import Policy, RisingBandit, get_problem, simulate
 from risingbandits._core.jit import compiled, interpreted
 from risingbandits.lab.related import DUCB, ETTS
 from risingbandits.policies import (
@@ -84,26 +84,6 @@ def test_decisions_equal_the_reference(
         np.testing.assert_array_equal(runner.play(np.random.SeedSequence(seed)).pulls, pulls)
 
 
-def test_ucb1_counts_the_plays_made_so_far() -> None:
-    """Auer et al. have the log of the plays that were made; with that of the round being decided, arms would differ."""
-    rewards = np.random.default_rng(3).random((4, 2_000))
-    policy = UCB1().reset(4)
-    counts, totals, others = [0] * 4, [0.0] * 4, 0
-    for t in range(1, 2_001):
-        arm = policy.ask()
-        if t > 4:
-            by_plays, by_round = (
-                [totals[i] / counts[i] + math.sqrt(2 * math.log(n) / counts[i]) for i in range(4)] for n in (t - 1, t)
-            )
-            assert arm == int(np.argmax(by_plays))
-            others += arm != int(np.argmax(by_round))
-        reward = float(rewards[arm, counts[arm]])
-        counts[arm] += 1
-        totals[arm] += reward
-        policy.tell(arm, reward)
-    assert others > 0, "the two must have differed"
-
-
 @pytest.mark.parametrize("sigma", [0.0, 0.1])
 @pytest.mark.parametrize("name", ["random-3", "mussi-5arms"])  # of the second, arms rest for different times
 def test_restless_decisions_equal_the_reference(name: str, sigma: float) -> None:
@@ -151,16 +131,6 @@ def test_asking_changes_no_decision(policy: Policy) -> None:
 @pytest.mark.parametrize("policy", SETTINGS, ids=repr)
 def test_an_arm_that_is_masked_from_the_start_joins_later(policy: Policy) -> None:
     check_late_arm(policy)
-
-
-@pytest.mark.parametrize("policy", [SWUCB(), SWTS(), ETTS(), DUCB()], ids=repr)
-def test_a_horizon_or_what_it_decides_is_needed(policy: Policy) -> None:
-    with pytest.raises(RisingBanditsError, match="needs horizon"):
-        policy.clone().reset(2)
-    with pytest.raises(RisingBanditsError, match="needs horizon"):
-        policy._new_state(2, None, 10)
-    own = {"discount": 0.9} if isinstance(policy, DUCB) else {"tau": 10}
-    assert policy.replace(**own).reset(2, seed=1).ask() in (0, 1)
 
 
 def test_windows_of_the_defaults() -> None:

@@ -36,8 +36,8 @@ from risingbandits.policies import (
 from risingbandits.policies.best_arm import _phases
 from risingbandits.policies.best_arm.hyperband import brackets
 from risingbandits.policies.classic import _exp3
-from risingbandits.problems import ConstantCurve, Gaussian, NoNoise, random_problem
-from risingbandits.testing import check_policy, check_same_in_all_modes
+from risingbandits.problems import ConstantCurve, Gaussian, NoNoise
+from risingbandits.testing import check_policy
 
 pytestmark = pytest.mark.filterwarnings("ignore:.* is contradicted by the rewards")  # made up as they are
 
@@ -121,11 +121,6 @@ def test_settings_keep_the_contract(policy: Policy) -> None:
     check_policy(policy)
 
 
-@pytest.mark.parametrize("policy", [Rexp3(), Exp3S(), Ser4(), SequentialHalving(), Hyperband(), ASHA()], ids=repr)
-def test_many_arms_are_the_same_in_all_modes(policy: Policy) -> None:
-    check_same_in_all_modes(policy, random_problem(150, horizon=1_500, seed=2), 1_500, seed=1)
-
-
 @pytest.mark.parametrize("policy", ALL)
 @settings(max_examples=15, deadline=None)
 @given(
@@ -153,19 +148,6 @@ def test_any_order_of_calls(
     assert chances is None or (np.all(chances > 0) and math.isclose(chances.sum(), 1.0))
     active = running.explain().columns.get("active")
     assert active is None or active.sum() >= 1
-
-
-@pytest.mark.parametrize("policy", ALL)
-def test_an_arm_that_never_comes(policy: type[Policy]) -> None:
-    """Everything goes on, decides among the others, and does not recommend what it never saw."""
-    running = policy().reset(4, 400, seed=1)
-    for _ in range(400):
-        arm = running.ask([True, True, False, True])
-        running.tell(arm, [0.1, 0.9, 0.0, 0.2][arm] + 0.0001 * running.pulls[arm])
-    assert running.recommend() in (0, 1, 3)
-    if policy in (*PHASED, ExploreThenCommit):
-        assert running.recommend() == 1
-        assert running.pulls[1] > 100
 
 
 @pytest.mark.parametrize(
@@ -316,14 +298,6 @@ def test_best_arm_of_five() -> None:
     result = simulate(["r-ucbe", "r-sr", "successive-rejects"], "mussi-5arms", horizon=400, runs=200, seed=1)
     assert result.error_rate("successive-rejects").low > result.error_rate("r-ucbe").high
     assert result.simple_regret("successive-rejects").mean() > 2 * result.simple_regret("r-sr").mean()
-
-
-# -- settings ------------------------------------------------------------------------------------------------------
-
-
-def test_the_horizon_is_needed_only_for_what_depends_on_it() -> None:
-    for policy in (Exp3(gamma=0.1), Exp3S(gamma=0.1, alpha=0.1), Ser4(0.1, 0.1, 0.1), ExploreThenCommit(m=2)):
-        assert policy.reset(3, seed=1).ask() in (0, 1, 2)
 
 
 # -- the reference regrets of the specification ---------------------------------------------------------------------

@@ -125,22 +125,6 @@ def test_instances_are_values() -> None:
         MIXED.horizon = 3  # type: ignore[misc]
 
 
-def test_methods_refuse() -> None:
-    bandit = RisingBandit([ConstantCurve(0.3), ConstantCurve(0.4)])
-    with pytest.raises(RisingBanditsError, match="horizon must be given, because the problem has none"):
-        bandit.oracle_arm()
-    with pytest.raises(RisingBanditsError, match="last dimension of pulls must be the number of arms, 2"):
-        bandit.mean_sums([1, 2, 3])
-    with pytest.raises(RisingBanditsError, match="n must be an integer or have one dimension"):
-        bandit.means(np.ones((1, 1), int))
-
-
-@pytest.mark.parametrize("values", [np.ones(3), 0.3, "abc"])
-def test_arrays_have_one_row_for_each_arm(values: Any) -> None:
-    with pytest.raises(RisingBanditsError, match="values must"):
-        RisingBandit.from_array(values)
-
-
 def test_a_dict_of_curves_has_the_names_of_the_arms() -> None:
     rows = {"slow": [0.1, 0.2, 0.3], "fast one": [0.5, 0.6]}
     bandit = RisingBandit.from_array(rows, Bernoulli())

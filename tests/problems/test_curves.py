@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import pickle
-from typing import Any
 
 import numpy as np
 import pytest
@@ -114,26 +113,6 @@ def test_scalars_and_arrays() -> None:
         assert values.dtype == np.float64
         assert values[1, 0] == method(3)
     assert curve(np.array([], dtype=int)).shape == (0,)
-
-
-@pytest.mark.parametrize("n", [-1, 1.5, True, "3", None, [1, -1], [0.5], float("nan")])
-def test_pull_numbers_are_integers(n: Any) -> None:
-    with pytest.raises(RisingBanditsError, match=r"^n must hold integers >= 0, got "):
-        Exponential(0.5, 0.1)(n)
-
-
-@pytest.mark.parametrize("curve", [PowerLaw(0.9, 0.5, 1), Tabulated([0.1])])
-def test_no_value_before_the_first_pull(curve: Curve) -> None:
-    with pytest.raises(RisingBanditsError, match="n must hold integers >= 1, got 0"):
-        curve(0)
-    assert curve.prefix_sum(0) == 0.0
-
-
-def test_shape_checks_refuse_an_empty_horizon() -> None:
-    with pytest.raises(RisingBanditsError, match="horizon must be an integer >= 1, got 0"):
-        ConstantCurve(0.3).is_concave(0)
-    with pytest.raises(RisingBanditsError, match="horizon must be an integer >= 1, got -1"):
-        ConstantCurve(0.3).is_non_decreasing(-1)
 
 
 def test_tables_are_copies_that_hold_their_last_value() -> None:

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import warnings
 from itertools import product
-from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from risingbandits import RisingBandit, RisingBanditsError, simulate
+from risingbandits import RisingBandit, simulate
 from risingbandits.problems import Bernoulli, ConstantCurve, Exponential, NoNoise, PowerLaw, Tabulated
 from risingbandits.problems._oracle import most_that_can_be_had
-from risingbandits.theory.complexity import gaps, oracle, regret_from_pulls
-from risingbandits.theory.upper_bounds import regret_parts, trivial_bound
 
 rows = st.lists(st.lists(st.integers(0, 8), min_size=4, max_size=4), min_size=1, max_size=3)
 
@@ -84,16 +81,6 @@ def test_a_word_where_the_best_policy_is_not_known() -> None:
 def test_only_the_rounds_that_are_played_count() -> None:
     bandit = RisingBandit.from_array([[0.1, 0.2, 0.3, 0.0], [0.2, 0.2, 0.2, 0.2]], NoNoise())
     assert [bandit.best_policy(last) for last in (1, 2, 3, 4)] == ["one arm", "one arm", "one arm", "unknown"]
-
-
-@pytest.mark.parametrize(
-    "function",
-    [oracle, gaps, trivial_bound, lambda p: regret_from_pulls(p, [1, 1]), lambda p: regret_parts(p, [0, 1])],
-)
-def test_theory_refuses_arms_that_fall(function: Any) -> None:
-    bandit = RisingBandit.from_array([[0.5, 0.4], [0.1, 0.2]])
-    with pytest.raises(RisingBanditsError, match=r"arm 'arm 1' falls after pull 1 by 0\.1\."):
-        function(bandit)
 
 
 def test_concavity_begins_with_the_first_pull_or_before() -> None:

@@ -6,9 +6,7 @@ import math
 import pickle
 
 import numpy as np
-import pytest
 
-from risingbandits._core.errors import RisingBanditsError
 from risingbandits.problems import FunctionCurve, NoNoise, RisingBandit, Tabulated
 from risingbandits.simulation import simulate
 
@@ -38,13 +36,3 @@ def test_a_simulation_equals_that_of_the_table() -> None:
     tables = simulate(["round-robin", "red-ucb"], RisingBandit.from_array(steps, NoNoise()), seed=1)
     for label in result.policies:
         np.testing.assert_array_equal(result.regret[label], tables.regret[label])
-
-
-def test_a_horizon_beyond_the_function_is_refused() -> None:
-    problem = RisingBandit([FunctionCurve(root, 50)], horizon=50)
-    with pytest.raises(RisingBanditsError, match=r"horizon must be at most that of FunctionCurve\(root, horizon=50\)"):
-        simulate("round-robin", problem, horizon=51)
-    with pytest.raises(RisingBanditsError, match="function must be a function"):
-        FunctionCurve(3, 50)  # type: ignore[arg-type]
-    with pytest.raises(RisingBanditsError, match="values must be finite"):
-        FunctionCurve(lambda n: float("nan"), 5)

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
-from risingbandits._core.errors import RisingBanditsError
 from risingbandits.problems import (
     Exponential,
     Gaussian,
     Polynomial,
     PowerLaw,
-    RisingBandit,
     exponential_problem,
     get_problem,
     power_law_problem,
@@ -138,21 +134,6 @@ def test_no_coefficient_of_a_named_problem_changes(name: str) -> None:
     assert found == pytest.approx(FINGERPRINTS[name], rel=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("paper-15arm", "did you mean 'paper-15arms'?"),
-        ("paper-2arms-v7", "did you mean 'paper-2arms'?"),
-        ("zzz", "problem must be one of paper-15arms, paper-2arms, random-2,"),
-        (3, "got 3."),
-    ],
-)
-def test_unknown_names(name: Any, message: str) -> None:
-    with pytest.raises(RisingBanditsError) as caught:
-        get_problem(name)
-    assert message in str(caught.value)
-
-
 def test_generator_follows_its_recipe() -> None:
     rng = np.random.default_rng(11)
     n_arms = int(rng.integers(2, 16))
@@ -199,12 +180,3 @@ def test_learning_curve_families() -> None:
         assert isinstance(curve, Exponential)
         assert 50 <= 1 / curve.rate <= 250.001
         assert 0 <= curve.start <= 0.7 * curve.limit + 1e-12
-
-
-@pytest.mark.parametrize("make", [random_problem, power_law_problem, exponential_problem])
-def test_generators_refuse(make: Any) -> None:
-    assert isinstance(make(3, 1_000, seed=0), RisingBandit)
-    with pytest.raises(RisingBanditsError, match=r"^n_arms must be an integer >= 1, got 0\.$"):
-        make(0, 1_000)
-    with pytest.raises(RisingBanditsError, match="horizon must be an integer >= "):
-        make(3, 0)

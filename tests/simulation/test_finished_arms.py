@@ -109,19 +109,6 @@ def test_lengths_of_instances() -> None:
     assert ending_problem(3).oracle_value(9) == ending_problem().oracle_value(9)
 
 
-@pytest.mark.parametrize("limits", [0, -1, 1.5, "many", [1, 2, 3], [1, 2, 3, 0], [1, 2, 3, None]])
-def test_limits_that_are_refused(limits: object) -> None:
-    with pytest.raises(RisingBanditsError, match=r"^max_pulls must "):
-        ending_problem(limits)  # type: ignore[arg-type]
-
-
-def test_words_that_are_refused() -> None:
-    with pytest.raises(RisingBanditsError, match="after_end must be one of"):
-        simulate("r-sr", ending_problem(3), after_end="gone")
-    with pytest.raises(RisingBanditsError, match="needs a problem whose arms end"):
-        simulate("r-sr", "paper-2arms", horizon=10, after_end="stop")
-
-
 @settings(max_examples=25, deadline=None)
 @given(limits=st.lists(st.integers(1, 12), min_size=4, max_size=4), horizon=st.integers(1, 60))
 def test_no_arm_is_pulled_beyond_its_end(limits: list[int], horizon: int) -> None:

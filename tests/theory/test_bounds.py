@@ -257,27 +257,3 @@ def test_the_bounds_hold_with_noise() -> None:
 def test_an_informed_policy_does_beat_the_bound() -> None:
     (study,) = play_pairs(["oracle"], ["concave"], horizon=600, runs=1, jobs=1)
     assert not study.holds("oracle")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"kind": "convex"}, "kind must be one of concave, beta"),
-        ({"kind": "beta", "beta": 0.99}, "must be alike for 1 to T/2"),
-        ({"kind": "increment", "cap": 0.6}, r"cap must be a finite number > 0 and <= 0\.5"),
-        ({"kind": "non-concave", "gmax": 0}, "gmax must be"),
-        ({"kind": "concave", "horizon": 3}, "horizon must be an integer >= 4"),
-    ],
-)
-def test_pairs_refuse(arguments: dict[str, object], message: str) -> None:
-    with pytest.raises(RisingBanditsError, match=message):
-        problem_pair(**arguments)  # type: ignore[arg-type]
-
-
-def test_lower_bounds_refuse() -> None:
-    with pytest.raises(RisingBanditsError, match="pair must have noise"):
-        lower_bound(problem_pair("stochastic", noise=NoNoise()))
-    with pytest.raises(RisingBanditsError, match=r"T\^beta \+ T\^\(2/3\) <= T"):
-        lower_bound(problem_pair("stochastic", 4, beta=0.79))
-    with pytest.raises(RisingBanditsError, match="q must be a finite number"):
-        lower_bound(problem_pair("increment"), q=-0.1)

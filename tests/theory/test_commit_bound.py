@@ -12,7 +12,7 @@ import pytest
 
 from concave_problems import random_concave
 from reference_bound import ReferenceBound, commit_ceiling, price
-from risingbandits import RisingBandit, RisingBanditsError, get_policy, get_problem
+from risingbandits import RisingBandit, get_problem
 from risingbandits.policies import CommitUCB, REdUCB
 from risingbandits.policies.commit._grid import commit_grid, commit_windows
 from risingbandits.problems import (
@@ -27,7 +27,6 @@ from risingbandits.problems import (
     Tabulated,
 )
 from risingbandits.theory.upper_bounds import (
-    Bound,
     best_z,
     commit_bound,
     commit_bound_risk,
@@ -193,18 +192,6 @@ def test_one_arm_or_one_round() -> None:
     assert commit_bound(two, form="count").pulls == (3, 10)
 
 
-def test_refusals() -> None:
-    falling = RisingBandit([Tabulated([0.5, 0.4]), ConstantCurve(0.1)], horizon=10)
-    with pytest.raises(RisingBanditsError, match=r"arms that never fall, but arm 'arm 1' falls after pull 1 by 0\.1"):
-        commit_bound(falling)
-    with pytest.raises(RisingBanditsError, match="form must be"):
-        commit_bound(get_problem("paper-2arms"), form="best")
-    with pytest.raises(RisingBanditsError, match=r"growth must be 1\.05 for the closed form"):
-        commit_bound(get_problem("paper-2arms"), form="closed", growth=1.1)
-    with pytest.raises(RisingBanditsError, match="delta must be"):
-        commit_confidence(2, 100, 0.0)
-
-
 def test_the_page_has_the_widths_and_where_they_prove_something() -> None:
     page = (Path(__file__).parents[2] / "docs" / "what-is-proved.md").read_text()
     for horizon in (1_000, 20_000, 200_000, 100_000_000):
@@ -309,10 +296,3 @@ def test_where_nothing_is_broken_the_promise_is_kept() -> None:
             bound = predicted_regret(problem, policy=policy)
             assert bound.broken == ()
             assert result.final_regret[label].max() <= bound.value
-
-
-def test_a_bound_of_the_old_kind_can_still_be_made() -> None:
-    bound = Bound(1.0, 0.5, {"increments": 1.0}, 2.0)
-    assert not bound.vacuous
-    assert (bound.form, bound.z, bound.probability, bound.pulls) == ("", None, 1.0, None)
-    assert get_policy("commit-ucb").name == "commit-ucb"

@@ -164,18 +164,6 @@ def test_table_of_regret_rates() -> None:
     assert list(powers.values()) == pytest.approx([0, 0, 1, 1, 1, 1 / 3, 1, 1 / 3])
 
 
-def test_refusals() -> None:
-    falling = RisingBandit([Exponential(0.1, 0.1, start=0.5)])
-    with pytest.raises(RisingBanditsError, match="arm 'arm 1' falls after pull 1"):
-        cumulative_increment(falling, 100, 0.5)
-    with pytest.raises(RisingBanditsError, match=r"^q must be a finite number >= 0 and <= 1, got 1\.5\.$"):
-        cumulative_increment(get_problem("paper-2arms"), 100, 1.5)
-    with pytest.raises(RisingBanditsError, match="sum to the horizon, 200000"):
-        regret_from_pulls(get_problem("paper-2arms"), [1, 2])
-    with pytest.raises(RisingBanditsError, match="horizon must be given"):
-        total_variation(RisingBandit([ConstantCurve(0.5)]))
-
-
 def test_the_decay_of_a_function_is_not_told_where_it_is_not_known() -> None:
     problem = RisingBandit([FunctionCurve(lambda n: 1.0 - n**-0.5, horizon=1_000)])
     assert decay_exponent(problem, 999) == pytest.approx(1.5, abs=0.01)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy.optimize import LinearConstraint, minimize
 
-from risingbandits import RisingBanditsError
 from risingbandits.theory.estimators import check_curve, concave_fit, rising_fit
 
 N = np.arange(1, 301)
@@ -96,9 +95,3 @@ def test_long_curves_are_averaged() -> None:
 def test_the_seed_decides() -> None:
     values = CONCAVE + 0.1 * np.random.default_rng(0).standard_normal(N.size)
     assert check_curve(values, seed=3) == check_curve(values, seed=3)
-
-
-@pytest.mark.parametrize("values", [[0.1, 0.2], [[0.1, 0.2, 0.3]], [0.1, np.nan, 0.2]])
-def test_refusals(values: list[float]) -> None:
-    with pytest.raises(RisingBanditsError, match="values must be at least 3 finite numbers"):
-        check_curve(values)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from risingbandits import RisingBandit, RisingBanditsError
+from risingbandits import RisingBandit
 from risingbandits.problems import LinearCapped, Tabulated, random_problem
 from risingbandits.theory.complexity import cumulative_increment, increment_bound, increment_limit, increment_rate
 
@@ -102,18 +102,3 @@ def test_the_sharp_limit_is_met(q: float) -> None:
     assert cumulative_increment(line, 1_000, q) == pytest.approx(
         0.999**q * increment_limit(1, 1_000, q, sharp=True), rel=1e-9
     )
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ((0, 10, 0.5), "n_arms must be an integer >= 1, got 0."),
-        ((2, 0, 0.5), "pulls must be an integer >= 1, got 0."),
-        ((2, 10, 1.5), "q must be a finite number >= 0 and <= 1, got 1.5."),
-        ((2, 10, 0.5, 1), "sharp must be true or false, got 1."),
-    ],
-)
-def test_refusals(arguments: tuple[int, int, float], message: str) -> None:
-    with pytest.raises(RisingBanditsError) as error:
-        increment_limit(*arguments)
-    assert str(error.value) == message
