@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from risingbandits import Policy, RisingBandit, get_policy, policy_names, replay, simulate
+from risingbandits import Policy, RisingBandit, get_policy, policy_names, simulate
 from risingbandits.policies import CommitUCB, RoundRobin
 from risingbandits.policies._kernels import levels
 from risingbandits.problems import ConstantCurve, Gaussian
@@ -49,10 +49,6 @@ def told(policy: Policy, rewards: list[list[float]]) -> Policy:
         for reward in own:
             running.tell(arm, reward)
     return running
-
-
-def test_round_robin_recommends_the_best_arm_and_not_the_first() -> None:
-    assert told(RoundRobin(), [[0.2] * 10, [0.5] * 10, [0.9] * 10]).recommend() == 2
 
 
 def test_commit_ucb_recommends_the_higher_level_of_two_well_known_arms() -> None:
@@ -104,9 +100,3 @@ def test_the_rule_is_that_of_simulations_copies_and_files(tmp_path: Path) -> Non
         running.tell(2, 0.45)
         copy.tell(2, 0.45)
         assert copy.recommend() == running.recommend()
-
-
-def test_the_equal_split_of_a_replay_recommends_the_best() -> None:
-    curves = {f"net {k}": [0.1 * k * (1 - 0.9**n) for n in range(1, 41)] for k in range(1, 9)}
-    outcome = replay(curves, "round-robin", 80, orders=5)
-    assert outcome.recommendation_regret("round-robin").tolist() == [0.0] * 5

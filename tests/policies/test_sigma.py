@@ -18,7 +18,6 @@ from risingbandits.lab.related import RUCBE
 from risingbandits.policies import CommitUCB, GaussianThompson, GaussianUCB, REdUCB, RLessUCB
 from risingbandits.policies._kernels import noise
 from risingbandits.problems import Bernoulli, Polynomial, random_problem
-from risingbandits.testing import check_policy, check_same_in_all_modes
 
 OWN = {"auto"}  # parts of the default, which have estimates of their own
 WITH_SIGMA = [name for name in policy_names() if "sigma" in get_policy(name).get_params() and name not in OWN]
@@ -67,17 +66,6 @@ def test_scaled_and_shifted_rewards_have_a_scaled_level(pulls: list[tuple[int, i
         assert moved.noise["level"][0] == 2.0**power * plain.noise["level"][0]
 
 
-@pytest.mark.parametrize("rising", [False, True])
-def test_noise_of_a_curve_is_found(rising: bool) -> None:
-    rng = np.random.default_rng(1)
-    state = new_state(3)
-    for n in range(1, 2_001):
-        for arm in range(3):
-            curve = n / (n + 100.0 * (arm + 1)) if rising else 0.1 * arm
-            add(state, arm, curve + 0.03 * rng.standard_normal())
-    assert state.noise["level"][0] == pytest.approx(0.03, rel=0.05)
-
-
 def test_rewards_without_noise_are_soon_known_to_have_none() -> None:
     state, known = new_state(10), {}
     for n in range(1, 41):
@@ -102,15 +90,6 @@ def test_bernoulli_rewards_are_not_taken_for_noiseless(policy: Policy) -> None:
     assert lost["auto"] < 1.5 * lost["told"]
 
 
-def test_every_policy_with_sigma_is_meant() -> None:
-    assert {"gaussian-ucb", "gaussian-ts", "red-ucb", "r-less-ucb", "r-ucbe", "commit-ucb"} <= set(WITH_SIGMA)
-
-
-@pytest.mark.parametrize("name", WITH_SIGMA)
-def test_the_contract_is_kept(name: str) -> None:
-    check_policy(get_policy(name, sigma="auto"))
-
-
 @pytest.mark.parametrize("name", WITH_SIGMA)
 def test_a_policy_that_is_told_nothing_estimates(name: str) -> None:
     told_nothing, auto = (policy.reset(3, 40, seed=1) for policy in (get_policy(name), get_policy(name, sigma="auto")))
@@ -121,11 +100,6 @@ def test_a_policy_that_is_told_nothing_estimates(name: str) -> None:
         reward = float(0.2 * arm + 0.05 * rng.standard_normal())
         told_nothing.tell(arm, reward)
         auto.tell(arm, reward)
-
-
-@pytest.mark.parametrize("policy", [GaussianUCB(sigma="auto"), REdUCB(sigma="auto")], ids=repr)
-def test_many_arms_are_the_same_in_all_modes(policy: Policy) -> None:
-    check_same_in_all_modes(policy, random_problem(150, horizon=1_500, seed=2), 1_500, seed=1)
 
 
 @pytest.mark.parametrize("rounds", [7, 40, 300])

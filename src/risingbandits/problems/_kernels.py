@@ -27,8 +27,7 @@ N_PARAMETERS = 5
 NO_NOISE = 0
 GAUSSIAN = 1
 BERNOULLI = 2
-BETA_SECOND = 3
-BETA_CONCENTRATION = 4
+BETA = 3
 
 
 class Environment(NamedTuple):
@@ -103,8 +102,8 @@ def tabulated_mean(env: Environment, arm: int, n: int) -> float:
 @kernel
 def draw_reward(env: Environment, mean: float, rng: Any) -> float:
     """A reward with mean ``mean``, as given by ``mean_at``."""
-    if env.noise >= BETA_SECOND:
-        return _draw_beta(env.noise, env.noise_scale, mean, rng)
+    if env.noise == BETA:
+        return _draw_beta(env.noise_scale, mean, rng)
     return draw_simple_reward(env, mean, rng)
 
 
@@ -119,11 +118,9 @@ def draw_simple_reward(env: Environment, mean: float, rng: Any) -> float:
 
 
 @rare_kernel
-def _draw_beta(noise: int, scale: float, mean: float, rng: Any) -> float:
+def _draw_beta(scale: float, mean: float, rng: Any) -> float:
     if mean <= 0.0:
         return 0.0
     if mean >= 1.0:
         return 1.0
-    if noise == BETA_SECOND:
-        return rng.beta(scale * mean / (1.0 - mean), scale)
-    return rng.beta(scale * mean, scale * (1.0 - mean))
+    return rng.beta(scale * mean / (1.0 - mean), scale)

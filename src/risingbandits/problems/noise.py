@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
-from risingbandits._core.errors import RisingBanditsError, check_finite
-from risingbandits.problems._kernels import BERNOULLI, BETA_CONCENTRATION, BETA_SECOND, GAUSSIAN, NO_NOISE
+from risingbandits._core.errors import check_finite
+from risingbandits.problems._kernels import BERNOULLI, BETA, GAUSSIAN, NO_NOISE
 
 
 @dataclass(frozen=True)
@@ -53,53 +53,34 @@ class Bernoulli:
     scale: ClassVar[float] = 0.0
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True)
 class Beta:
     """Beta-distributed rewards in [0, 1]; means m are clipped to [0, 1], at 0 and 1 the reward is the mean.
 
     Parameters
     ----------
-    b : float, optional
-        Beta(b m/(1 - m), b), > 0: the spread depends on the mean. The default, 2, is that of the published programs.
-    concentration : float, optional
-        Beta(c m, c (1 - m)), > 0: variance m (1 - m)/(c + 1). Given instead of ``b``.
+    b : float
+        Beta(b m/(1 - m), b), > 0: the spread depends on the mean. The default is that of the published programs.
 
     Examples
     --------
-    >>> Beta(), Beta(concentration=20)
-    (Beta(b=2.0), Beta(concentration=20.0))
+    >>> Beta()
+    Beta(b=2.0)
     """
 
-    b: float | None = None
-    concentration: float | None = None
+    b: float = 2.0
 
     sigma: ClassVar[float] = 0.5
     mean_range: ClassVar[tuple[float, float] | None] = (0.0, 1.0)
+    code: ClassVar[int] = BETA
 
     def __post_init__(self) -> None:
-        if self.b is not None and self.concentration is not None:
-            raise RisingBanditsError(
-                f"only one of b and concentration may be given, got {self.b!r} and {self.concentration!r}."
-            )
-        if self.concentration is not None:
-            object.__setattr__(self, "concentration", check_finite("concentration", self.concentration, above=0))
-        else:
-            object.__setattr__(self, "b", 2.0 if self.b is None else check_finite("b", self.b, above=0))
-
-    @property
-    def code(self) -> int:
-        """Which of the two forms the compiled draw takes."""
-        return BETA_SECOND if self.concentration is None else BETA_CONCENTRATION
+        object.__setattr__(self, "b", check_finite("b", self.b, above=0))
 
     @property
     def scale(self) -> float:
         """Number that the compiled draw uses."""
-        scale = self.b if self.concentration is None else self.concentration
-        assert scale is not None
-        return scale
-
-    def __repr__(self) -> str:
-        return f"Beta(b={self.b})" if self.concentration is None else f"Beta(concentration={self.concentration})"
+        return self.b
 
 
 Noise: TypeAlias = NoNoise | Gaussian | Bernoulli | Beta

@@ -22,7 +22,7 @@ from risingbandits.policies._kernels import levels
 from risingbandits.policies.base import Kernels, Policy
 from risingbandits.problems import RisingBandit
 from risingbandits.problems._kernels import (
-    BETA_SECOND,
+    BETA,
     Environment,
     draw_reward,
     draw_simple_reward,
@@ -127,7 +127,7 @@ class CurveArms(SimulatedArms):
 
     def __init__(self, problem: RisingBandit, horizon: int) -> None:
         curves = problem.environment(horizon)
-        needed = (curves.table.shape[1] >= horizon, curves.noise >= BETA_SECOND)
+        needed = (curves.table.shape[1] >= horizon, curves.noise == BETA)
         self.state, self.pull = curves, smaller_curve_pull(*needed)
 
     def restart(self, seed: np.random.SeedSequence) -> Rng:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from risingbandits._core.jit import kernel, rare_kernel
+from risingbandits._core.jit import interpreted, kernel, rare_kernel
 from risingbandits._core.types import Floats, Ints, Mask
 from risingbandits.policies._kernels import histories
 from risingbandits.policies.base import Policy
@@ -87,12 +87,9 @@ class RecentPolicy(Policy):
 
 def levels(state: Any, lengths: Ints) -> Floats:
     """The means of the given numbers of last rewards of each arm, NaN without any, for `explain`."""
-    level = np.full(len(state.pulls), np.nan)
-    for arm in np.flatnonzero(state.pulls):
-        n, start = int(state.pulls[arm]), int(state.places[arm, 0])
-        length = max(1, min(int(lengths[arm]), n))
-        level[arm] = (state.total[arm] - (state.pool[start + n - length] if n > length else 0.0)) / length
-    return level
+    slowly = interpreted(mean_of_last)
+    found = np.array([slowly(state, arm, int(length)) for arm, length in enumerate(lengths)])
+    return np.where(np.isneginf(found), np.nan, found)
 
 
 def parts(state: Any) -> dict[str, Floats]:

@@ -32,11 +32,6 @@ def shuffle(order: Ints, first: int, last: int, rng: Rng) -> None:
             order[place], order[other] = order[other], order[place]
 
 
-def new_marks(n_arms: int) -> Ints:
-    """All arms are active, none has been played."""
-    return np.array([n_arms, 0, 0], dtype=np.int64)
-
-
 @kernel
 def next_in_order(order: Ints, marks: Ints, available: Mask) -> int:
     """The first arm that the sweep still has to play."""
@@ -123,7 +118,7 @@ def new_fields(n_arms: int) -> dict[str, Ints]:
     return {
         "order": np.arange(n_arms),
         "place": np.arange(n_arms),
-        "marks": new_marks(n_arms),
+        "marks": np.array([n_arms, 0, 0], dtype=np.int64),
         "pulls": np.zeros(n_arms, dtype=np.int64),
     }
 

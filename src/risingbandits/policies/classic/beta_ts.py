@@ -55,15 +55,6 @@ class BetaThompson(_thompson.CoinPolicy):
     W. R. Thompson. On the Likelihood that One Unknown Probability Exceeds Another in View of the Evidence of Two
     Samples. Biometrika 25, 1933.
     S. Agrawal, N. Goyal. Analysis of Thompson Sampling for the Multi-armed Bandit Problem. COLT 2012.
-
-    Examples
-    --------
-    >>> policy = BetaThompson().reset(n_arms=2, seed=1)
-    >>> for _ in range(300):
-    ...     arm = policy.ask()
-    ...     policy.tell(arm, [0.2, 0.8][arm])
-    >>> policy.recommend()
-    1
     """
 
     name = "beta-ts"

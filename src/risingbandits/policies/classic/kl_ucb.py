@@ -72,15 +72,6 @@ class KLUCB(Policy):
     References
     ----------
     A. Garivier, O. Cappe. The KL-UCB Algorithm for Bounded Stochastic Bandits and Beyond. COLT 2011.
-
-    Examples
-    --------
-    >>> policy = KLUCB().reset(n_arms=2)
-    >>> for _ in range(300):
-    ...     arm = policy.ask()
-    ...     policy.tell(arm, [0.2, 0.8][arm])
-    >>> policy.recommend()
-    1
     """
 
     name = "kl-ucb"

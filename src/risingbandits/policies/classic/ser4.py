@@ -123,8 +123,6 @@ class Ser4(Policy):
         Probability of a restart after each play, in [0, 1]; None: sqrt(N / (T K log(K T))).
     switches : int
         N, the expected number of switches of the best arm; only for phi = None. Default 1, as when it is unknown.
-    log_constant : float
-        The 4 in the logarithm: greater ones drop arms later and with more certainty.
     divisor : float
         The 2 that divides the logarithm, as in Hoeffding's inequality. With 1 arms are dropped after about twice as
         many pulls, and regret is 77,977 instead of 54,771 on ``paper-15arms`` and 24,343 instead of 19,486 on
@@ -159,7 +157,6 @@ class Ser4(Policy):
     eps: float | None = number(None, minimum=0.0)
     phi: float | None = number(None, minimum=0.0, maximum=1.0)
     switches: int = integer(1, minimum=0)
-    log_constant: float = number(4.0, minimum=1.0)
     divisor: float = number(2.0, above=0.0)
     reward_range: tuple[float, float] = unit_range()
 
@@ -174,7 +171,7 @@ class Ser4(Policy):
         return State(
             phi=float(phi),
             eps=1.0 / (n_arms * rounds) if self.eps is None else float(self.eps),
-            log_factor=math.log(self.log_constant * n_arms / delta),
+            log_factor=math.log(4.0 * n_arms / delta),
             divisor=float(self.divisor),
             low=low,
             width=width,
