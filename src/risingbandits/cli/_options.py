@@ -110,12 +110,12 @@ def parse_noise(text: str) -> Noise:
             raise RisingBanditsError(f"noise {name} takes no number, got {shown(text, _LONGEST)}.")
         return Bernoulli() if name == "bernoulli" else NoNoise()
     try:
-        value = float(number) if colon else None
+        value = float(number) if colon else 2.0 if name == "beta" else 0.1
     except ValueError:
         raise RisingBanditsError(
             f"noise must be like gaussian:0.1, with a number after the colon, got {shown(text, _LONGEST)}."
         ) from None
-    return Beta(b=value) if name == "beta" else Gaussian(0.1 if value is None else value)
+    return Beta(value) if name == "beta" else Gaussian(value)
 
 
 def parse_pair(text: str, labels: Container[str]) -> tuple[str, str]:
