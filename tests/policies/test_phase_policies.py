@@ -24,6 +24,7 @@ from risingbandits.lab.related import (
     RestSure,
     SuccessiveRejects,
 )
+from risingbandits.lab.related.rejects import rejects
 from risingbandits.policies import (
     ASHA,
     ExploreThenCommit,
@@ -238,7 +239,7 @@ def test_probability_at_the_time_of_asking_counts() -> None:
 @given(st.integers(1, 40), st.integers(1, 3_000))
 @settings(max_examples=200, deadline=None)
 def test_phases_fit_the_budget(n_arms: int, horizon: int) -> None:
-    for phases in (_phases.rejects(n_arms, horizon, 0.25), _phases.halvings(n_arms, horizon)):
+    for phases in (rejects(n_arms, horizon, 0.25), _phases.halvings(n_arms, horizon)):
         kept = [n_arms, *phases.kept.tolist()]
         spent = 0
         before = 0

@@ -9,7 +9,7 @@ import numpy as np
 
 from risingbandits._core.jit import kernel
 from risingbandits._core.types import Floats, Mask, Rng
-from risingbandits.policies._kernels import argmax, reward_scale
+from risingbandits.policies._kernels import reward_scale
 from risingbandits.policies._settings import number, unit_range
 from risingbandits.policies.base import Kernels, Policy
 from risingbandits.policies.registry import register
@@ -33,8 +33,27 @@ class State(NamedTuple):
 
 
 @kernel
+def _drawn(chances: Floats, total: float, asked: Floats, available: Mask, rng: Any) -> int:
+    """An available arm by the ``chances`` of all, whose sum is ``total``; ``asked`` keeps the probability it had."""
+    if available is not None:
+        total = 0.0
+        for arm in range(chances.shape[0]):
+            if available[arm]:
+                total += chances[arm]
+    target = rng.random() * total
+    running = 0.0
+    chosen = -1
+    for arm in range(chances.shape[0]):
+        if (available is None or available[arm]) and (chosen < 0 or running <= target):
+            chosen = arm
+            running += chances[arm]
+    asked[chosen] = chances[chosen] / total
+    return chosen
+
+
+@kernel
 def select(state: State, t: int, available: Mask, rng: Any) -> int:
-    return argmax.drawn(state.chances, 1.0, state.asked, available, rng)
+    return _drawn(state.chances, 1.0, state.asked, available, rng)
 
 
 @kernel

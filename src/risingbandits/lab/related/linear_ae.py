@@ -79,7 +79,13 @@ def _judge(state: State, arm: int, rest: float) -> None:
 
 @kernel
 def recommend(state: State, t: int, known: Floats | None) -> int:
-    return sweeps.highest(state.order, state.marks, state.value)
+    """The active arm with the highest value, the lowest number among equals."""
+    best = state.order[0]
+    for i in range(1, state.marks[sweeps.ACTIVE]):
+        arm = state.order[i]
+        if state.value[arm] > state.value[best] or (state.value[arm] == state.value[best] and arm < best):
+            best = arm
+    return best  # type: ignore[no-any-return]
 
 
 @register

@@ -2,9 +2,29 @@
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
+
 from risingbandits.policies._settings import number
 from risingbandits.policies.best_arm import _phases
 from risingbandits.policies.registry import register
+
+
+def rejects(n_arms: int, horizon: int, share: float) -> _phases.Schedule:
+    """One arm fewer after each of K - 1 phases; means over the last ``share`` of an arm's pulls.
+
+    Phase j ends when every arm left has N_j = ceil((T - K) / (lbar (K + 1 - j))) pulls, at least 1, with
+    lbar = 1/2 + 1/2 + 1/3 + ... + 1/K. In all that is at most T rounds if T >= K.
+    """
+    lbar = 0.5 + sum(1.0 / i for i in range(2, n_arms + 1))
+    pulls = np.array(
+        [max(1, math.ceil((horizon - n_arms) / (lbar * (n_arms + 1 - j)))) for j in range(1, n_arms)],
+        dtype=np.int64,
+    )
+    left = np.arange(n_arms, 1, -1)  # arms in phase j
+    ends = np.cumsum(left * np.diff(pulls, prepend=0)).astype(np.int64)
+    return _phases.Schedule(pulls, ends, (left - 1).astype(np.int64), _phases.windows_of(pulls, share))
 
 
 @register
@@ -34,7 +54,7 @@ class SuccessiveRejects(_phases.PhasePolicy):
     verified = "published definition"
 
     def _schedule(self, n_arms: int, horizon: int) -> _phases.Schedule:
-        return _phases.rejects(n_arms, horizon, share=1.0)
+        return rejects(n_arms, horizon, share=1.0)
 
 
 @register
@@ -70,4 +90,4 @@ class RSR(_phases.PhasePolicy):
     eps: float = number(0.25, above=0.0, maximum=1.0)
 
     def _schedule(self, n_arms: int, horizon: int) -> _phases.Schedule:
-        return _phases.rejects(n_arms, horizon, share=float(self.eps))
+        return rejects(n_arms, horizon, share=float(self.eps))

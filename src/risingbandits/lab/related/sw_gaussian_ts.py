@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from risingbandits._core.jit import kernel
+from risingbandits._core.jit import kernel, rare_kernel
 from risingbandits._core.types import Rng
 from risingbandits.policies._kernels import noise, running_means
 from risingbandits.policies._settings import integer, number
@@ -24,7 +24,7 @@ class State(NamedTuple):
     total: np.ndarray
     mean: np.ndarray
     root: np.ndarray
-    arms: np.ndarray  # (tau,), amounts: (tau,), place: (1,): the window (_windows)
+    arms: np.ndarray  # (tau,), amounts: (tau,): the window; place: (1,) of its next round
     amounts: np.ndarray
     place: np.ndarray
     noise: np.ndarray  # heard: the same (noise)
@@ -33,11 +33,42 @@ class State(NamedTuple):
 
 @kernel
 def update(state: State, t: int, arm: int, reward: float, rng: Rng) -> None:
-    leaving = _windows.push_raw(state, arm, reward)
+    leaving = _push(state, arm, reward)
     if leaving >= 0:
         _refresh(state, leaving)
     _refresh(state, arm)
     noise.add(state, arm, reward)
+
+
+@kernel
+def _push(state: State, arm: int, amount: float) -> int:
+    """Let a round enter the window and the oldest leave; return the arm of that one, or -1.
+
+    After every lap of the window all sums are made anew, so that no error outlives it.
+    """
+    place = state.place[0]
+    leaving = state.arms[place]
+    if leaving >= 0:
+        state.counts[leaving] -= 1.0
+        state.total[leaving] -= state.amounts[place]
+    state.arms[place] = arm
+    state.amounts[place] = amount
+    state.counts[arm] += 1.0
+    state.total[arm] += amount
+    state.place[0] = place + 1
+    if place + 1 == state.arms.shape[0]:
+        state.place[0] = 0
+        _sum_anew(state)
+    return leaving  # type: ignore[no-any-return]
+
+
+@rare_kernel
+def _sum_anew(state: State) -> None:
+    """The sums of a window that is full."""
+    for arm in range(state.total.shape[0]):
+        state.total[arm] = 0.0
+    for place in range(state.arms.shape[0]):
+        state.total[state.arms[place]] += state.amounts[place]
 
 
 @kernel
@@ -99,5 +130,11 @@ class SWGaussianThompson(gaussian_ts.GaussianThompson):
     def _new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
         formula = float(horizon or 1) ** (1.0 - self.beta)
         tau = _windows.tau_or(self.tau, horizon, formula, type(self).__name__)
-        fields = {**running_means.new_fields(n_arms), **_windows.new_raw_fields(tau), **self._noise_fields(n_arms)}
-        return State(sigma=self._unit_sigma(), **fields)
+        return State(
+            sigma=self._unit_sigma(),
+            arms=np.full(tau, -1),
+            amounts=np.zeros(tau),
+            place=np.zeros(1, dtype=np.int64),
+            **running_means.new_fields(n_arms),
+            **self._noise_fields(n_arms),
+        )

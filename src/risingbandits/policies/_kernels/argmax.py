@@ -1,6 +1,6 @@
 """The arm with the highest of K numbers: the lowest arm number, or a random one, if there are ties.
 
-And arms by chance: each with the same probability, or each with its own.
+And any arm, each with the same probability.
 
 Without a generator no branch depends on the numbers, because it would be guessed wrong every few rounds. With one
 (``ties="random"``) the n-th of n equal candidates replaces the one before with probability 1/n, so that each is kept
@@ -84,23 +84,4 @@ def highest_line(level: Floats, slope: Floats, x: float, available: Mask, rng: R
             chosen = arm if better else chosen
         else:
             best, chosen, ties = among_ties(value, best, arm, chosen, ties, rng)
-    return chosen
-
-
-@kernel
-def drawn(chances: Floats, total: float, asked: Floats, available: Mask, rng: Any) -> int:
-    """An available arm by the ``chances`` of all, whose sum is ``total``; ``asked`` keeps the probability it had."""
-    if available is not None:
-        total = 0.0
-        for arm in range(chances.shape[0]):
-            if available[arm]:
-                total += chances[arm]
-    target = rng.random() * total
-    running = 0.0
-    chosen = -1
-    for arm in range(chances.shape[0]):
-        if (available is None or available[arm]) and (chosen < 0 or running <= target):
-            chosen = arm
-            running += chances[arm]
-    asked[chosen] = chances[chosen] / total
     return chosen

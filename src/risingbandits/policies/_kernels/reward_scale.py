@@ -14,19 +14,11 @@ from risingbandits._core.errors import check_range
 from risingbandits._core.jit import kernel
 from risingbandits._core.types import Rng
 
-RAW = 0.0  # a width that says: no map, no clipping
-
 
 @kernel
 def unit(reward: float, low: float, width: float) -> float:
     """(reward - low) / width, clipped to [0, 1]."""
     return min(max((reward - low) / width, 0.0), 1.0)
-
-
-@kernel
-def seen(reward: float, low: float, width: float) -> float:
-    """The same, or the reward itself where the width is `RAW`."""
-    return reward if width == RAW else unit(reward, low, width)
 
 
 @kernel

@@ -87,17 +87,6 @@ def note(order: Ints, place: Ints, marks: Ints, arm: int) -> bool:
 
 
 @kernel
-def highest(order: Ints, marks: Ints, values: Floats) -> int:
-    """The active arm with the highest value, the lowest number among equals."""
-    best = order[0]
-    for i in range(1, marks[ACTIVE]):
-        arm = order[i]
-        if values[arm] > values[best] or (values[arm] == values[best] and arm < best):
-            best = arm
-    return best
-
-
-@kernel
 def begin(marks: Ints, active: int) -> None:
     """A new sweep over the first ``active`` arms of the order."""
     marks[ACTIVE] = active

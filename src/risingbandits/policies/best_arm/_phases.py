@@ -1,4 +1,4 @@
-"""The room of best-arm identification by phases: successive rejects and halving, R-SR.
+"""The room of best-arm identification by phases: successive halving, successive rejects, R-SR.
 
 A schedule says for every phase how many pulls each arm of the phase has at its end (``pulls``), how many rounds have
 then been played in all (``ends``), how many arms go on (``kept``) and how many of an arm's last rewards its mean is
@@ -184,22 +184,6 @@ class PhasePolicy(recent_means.RecentPolicy):
 
     def _why_kept(self, at: Moment) -> str:
         return reasons.best_remaining(at)
-
-
-def rejects(n_arms: int, horizon: int, share: float) -> Schedule:
-    """One arm fewer after each of K - 1 phases; means over the last ``share`` of an arm's pulls.
-
-    Phase j ends when every arm left has N_j = ceil((T - K) / (lbar (K + 1 - j))) pulls, at least 1, with
-    lbar = 1/2 + 1/2 + 1/3 + ... + 1/K. In all that is at most T rounds if T >= K.
-    """
-    lbar = 0.5 + sum(1.0 / i for i in range(2, n_arms + 1))
-    pulls = np.array(
-        [max(1, math.ceil((horizon - n_arms) / (lbar * (n_arms + 1 - j)))) for j in range(1, n_arms)],
-        dtype=np.int64,
-    )
-    left = np.arange(n_arms, 1, -1)  # arms in phase j
-    ends = np.cumsum(left * np.diff(pulls, prepend=0)).astype(np.int64)
-    return Schedule(pulls, ends, (left - 1).astype(np.int64), windows_of(pulls, share))
 
 
 def windows_of(pulls: Ints, share: float) -> Ints:

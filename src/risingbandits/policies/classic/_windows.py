@@ -7,21 +7,16 @@ first number is the place of the next round. The amount that leaves is taken fro
 Sums of whole numbers stay exact however long a run is; sums of floats that come and go would drift. A reward in [0, 1]
 is therefore kept as a multiple of 1 / `units_per_reward`: 2^-52, or so much more that a whole window fits into 62 bits,
 which changes a reward by less than 2e-13 for windows of up to a million rounds.
-
-Rewards of any size are kept as they are (`push_raw`): ``arms`` and ``amounts`` have a place per round of the window,
-``place`` says where the next one goes, ``counts`` and ``total`` belong to the arms. After every lap of the window all
-sums are made anew, so that no error outlives it.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
 from risingbandits._core.errors import RisingBanditsError
-from risingbandits._core.jit import kernel, rare_kernel
+from risingbandits._core.jit import kernel
 from risingbandits._core.types import Ints
 
 _ROUNDING_SLACK = 1e-9  # a window of 100.00000000000001 rounds is meant to be 100
@@ -82,36 +77,3 @@ def push(ring: Ints, held: Ints, arm: int, amount: int) -> int:
     place += 1
     held[counter, 0] = 0 if place == ring.shape[0] else place
     return leaving
-
-
-def new_raw_fields(tau: int) -> dict[str, np.ndarray]:
-    """A window of rewards of any size, before the first round."""
-    return {"arms": np.full(tau, -1), "amounts": np.zeros(tau), "place": np.zeros(1, dtype=np.int64)}
-
-
-@kernel
-def push_raw(state: Any, arm: int, amount: float) -> int:
-    """The same as `push` for rewards of any size."""
-    place = state.place[0]
-    leaving = state.arms[place]
-    if leaving >= 0:
-        state.counts[leaving] -= 1.0
-        state.total[leaving] -= state.amounts[place]
-    state.arms[place] = arm
-    state.amounts[place] = amount
-    state.counts[arm] += 1.0
-    state.total[arm] += amount
-    state.place[0] = place + 1
-    if place + 1 == state.arms.shape[0]:
-        state.place[0] = 0
-        _sum_anew(state)
-    return leaving
-
-
-@rare_kernel
-def _sum_anew(state: Any) -> None:
-    """The sums of a window that is full."""
-    for arm in range(state.total.shape[0]):
-        state.total[arm] = 0.0
-    for place in range(state.arms.shape[0]):
-        state.total[state.arms[place]] += state.amounts[place]

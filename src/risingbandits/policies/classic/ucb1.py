@@ -36,7 +36,7 @@ def select(state: State, t: int, available: Mask, rng: Rng) -> int:
 
 @kernel
 def update(state: State, t: int, arm: int, reward: float, rng: Rng) -> None:
-    running_means.add(state, arm, reward_scale.seen(reward, state.low, state.width))
+    running_means.add(state, arm, reward_scale.unit(reward, state.low, state.width))
 
 
 class GaussianState(NamedTuple):
