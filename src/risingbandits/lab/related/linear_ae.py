@@ -85,7 +85,7 @@ def recommend(state: State, t: int, known: Floats | None) -> int:
         arm = state.order[i]
         if state.value[arm] > state.value[best] or (state.value[arm] == state.value[best] and arm < best):
             best = arm
-    return best  # type: ignore[no-any-return]
+    return best
 
 
 @register

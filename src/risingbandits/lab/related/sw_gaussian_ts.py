@@ -59,7 +59,7 @@ def _push(state: State, arm: int, amount: float) -> int:
     if place + 1 == state.arms.shape[0]:
         state.place[0] = 0
         _sum_anew(state)
-    return leaving  # type: ignore[no-any-return]
+    return leaving
 
 
 @rare_kernel
