@@ -1,4 +1,4 @@
-"""Pages about recorded curves in a browser: the race of a replay and the pictures of a check."""
+"""Pages about recorded curves in a browser: the race of a replay."""
 
 from __future__ import annotations
 
@@ -11,9 +11,7 @@ import pytest
 
 from chromium import Watched
 from risingbandits import replay
-from risingbandits.reports.pages._logs_page import write_check_page, write_replay_page
-from risingbandits.theory.estimators._measured import check_curve
-from risingbandits.theory.estimators._questions import check_curves
+from risingbandits.reports.pages._logs_page import write_replay_page
 from sample_stores import WICKED
 
 if TYPE_CHECKING:
@@ -48,21 +46,5 @@ def test_the_race_is_drawn(new_page: NewPage, tmp_path: Path, width: int) -> Non
     assert page.locator("#recorded .plot .scatterlayer .trace").count() == len(NETS)
     assert outcome.advice.sentences[0] == page.locator("#advice-1").text_content()
     assert page.locator("main img, main b, main script").count() == 0
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    watched.check()
-
-
-def test_every_question_has_its_verdict_and_picture(new_page: NewPage, tmp_path: Path) -> None:
-    reports = [check_curve(values, 0.0, name=name, simulations=99) for name, values in NETS.items()]
-    verdicts = check_curves(NETS, reports)
-    write_check_page(NETS, reports, verdicts, tmp_path / "check.html", metric=WICKED[0])
-    watched = new_page(width=400)
-    page = opened(watched, (tmp_path / "check.html").as_uri())
-    for number, verdict in enumerate(verdicts, 1):
-        said = page.locator(f"#question-{number} p").first.text_content() or ""
-        assert said.lower().startswith(verdict.answer.lower())
-    assert page.locator("#curves .plot .scatterlayer .trace").count() == len(NETS)
-    assert page.locator("#gains .plot .barlayer .trace").count() == 1
-    assert page.locator("#ranks .plot .scatterlayer .trace").count() == 1
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     watched.check()

@@ -30,11 +30,11 @@ def test_the_page_follows_the_store_and_its_server(new_page: NewPage, tmp_path: 
             page.goto(f"http://127.0.0.1:{port}/")
             page.locator("#connection", has_text="Live").wait_for()
             assert told.text_content() == "10"
-            page.locator("#spent .legend button").first.click()
+            page.locator("#blocks .legend button").first.click()
             tell(allocator, 90)
             watched.wait(lambda: told.text_content() == "100", "told is 100")
             watched.until("document.querySelector('#blocks .plot').layout.xaxis.range[1] === 100.5")
-            pressed = page.locator("#spent .legend button").first.get_attribute("aria-pressed")
+            pressed = page.locator("#blocks .legend button").first.get_attribute("aria-pressed")
             assert pressed == "false"  # the reader's choice survives new data
             watched.check()
         page.locator("#connection", has_text="Connection lost").wait_for()
@@ -56,13 +56,13 @@ def test_the_pictures_begin_with_the_first_reward(new_page: NewPage, tmp_path: P
         page.wait_for_selector("body[data-drawn=true]", state="attached")
         assert page.locator("#leader").text_content() == "leadernone yetno reward has been told"
         assert page.locator("main svg").count() == 0
-        assert not page.locator("#spent details").is_visible()
+        assert not page.locator("#blocks details").is_visible()
         tell(allocator, 2)
-        page.locator("#spent .legend button").nth(1).wait_for()
-        page.locator("#spent .plot .xtick text").first.wait_for()
-        assert page.locator("#spent .legend button").all_text_contents() == list(WICKED[:2])
+        page.locator("#blocks .legend button").nth(1).wait_for()
+        page.locator("#blocks .plot .xtick text").first.wait_for()
+        assert page.locator("#blocks .legend button").all_text_contents() == list(WICKED[:2])
         page.locator("#answers", has_text="2 of 4 arms").wait_for()
-        assert page.locator("#spent details").is_visible()
+        assert page.locator("#blocks details").is_visible()
         watched.check()
 
 
@@ -79,7 +79,7 @@ def test_an_arm_added_meanwhile_with_a_wicked_name(new_page: NewPage, tmp_path: 
             pull = allocator.ask()
             assert pull is not None
             allocator.tell(pull, 0.5)
-        page.locator("#spent .legend button", has_text=WICKED[2]).wait_for()
+        page.locator("#blocks .legend button", has_text=WICKED[2]).wait_for()
         page.locator("#arms-table th", has_text=WICKED[0]).wait_for()
         assert page.locator("main img, main b, main script").count() == 0
     assert [problem for problem in watched.problems if "ERR_" not in problem] == []

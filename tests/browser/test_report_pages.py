@@ -56,7 +56,7 @@ def test_a_study_is_drawn(new_page: NewPage, study: str, width: int, dark: bool)
     watched = new_page(width=width, dark=dark)
     page = opened(watched, study)
     assert traces(page, "study-1-regret").count() == 6  # a line and a band for each of three policies
-    assert traces(page, "study-1-ranking").locator(".point").count() == 3
+    assert page.locator("#study-1-ranking tbody tr").count() == 3
     assert page.locator("#study-1-pulls .heatmaplayer .hm").count() == 1
     assert traces(page, "study-1-curves").count() == len(WICKED)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
@@ -68,7 +68,6 @@ def test_a_study_is_drawn(new_page: NewPage, study: str, width: int, dark: bool)
 def test_an_allocation_is_drawn(new_page: NewPage, allocation: str, width: int, dark: bool) -> None:
     watched = new_page(width=width, dark=dark)
     page = opened(watched, allocation)
-    assert traces(page, "spent").count() == len(WICKED)
     assert page.locator("#blocks .plot .barlayer .trace").count() == len(WICKED)
     assert traces(page, "curves").count() > 2 * len(WICKED)  # rewards, an optimistic and a pessimistic line
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
@@ -128,12 +127,12 @@ def test_wicked_names_are_shown_and_do_nothing(new_page: NewPage, study: str, al
     watched = new_page()
     page = opened(watched, study)
     assert page.locator("h1").text_content() == WICKED[1]
-    rows = page.locator("#study-1-ranking .yaxislayer-above text").all_text_contents()
+    rows = page.locator("#study-1-pulls .yaxislayer-above text").all_text_contents()
     assert "<script>alert(1)</script>" in rows
-    assert page.locator("#study-1-ranking .plot b, #study-1-ranking .plot img, #study-1-ranking .plot a").count() == 0
+    assert page.locator("#study-1-pulls .plot b, #study-1-pulls .plot img, #study-1-pulls .plot a").count() == 0
     assert page.locator("main img, main b, main script").count() == 0
     page = opened(watched, allocation)
-    names = page.locator("#spent .legend button").all_text_contents()
+    names = page.locator("#blocks .legend button").all_text_contents()
     assert names == list(WICKED)
     assert page.locator("main img, main b, main script").count() == 0
     watched.check()
@@ -188,10 +187,10 @@ def test_keyboard_and_screen_reader_basics(new_page: NewPage, allocation: str) -
     assert page.evaluate("[...document.querySelectorAll('.plot')].every(p => p.getAttribute('aria-label'))")
     ids = page.evaluate("[...document.querySelectorAll('[id]')].map(e => e.id).filter(i => !i.match(/[0-9a-f]{6}/))")
     assert len(ids) == len(set(ids))
-    summary = page.locator("#spent summary")
+    summary = page.locator("#blocks summary")
     summary.focus()
     page.keyboard.press("Enter")
-    assert page.locator("#spent table").is_visible()
+    assert page.locator("#blocks table").is_visible()
     watched.check()
 
 

@@ -25,6 +25,7 @@ from risingbandits.integrations.frameworks._training import TrainingArm
         ("lightning", "LightningArm", "Lightning is needed for LightningArm"),
         ("transformers", "TrainerArm", "Transformers is needed for TrainerArm"),
         ("keras", "KerasArm", "Keras is needed for KerasArm"),
+        ("ray", "RisingScheduler", "Ray is needed for RisingScheduler"),
     ],
 )
 def test_a_missing_library_is_named(library: str, name: str, sentence: str) -> None:
@@ -40,8 +41,9 @@ except Exception as error:
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
     assert done.stdout.startswith(f"RisingBanditsError {sentence}"), done.stdout + done.stderr
-    assert f"pip install 'risingbandits[{library}]'" in done.stdout
-    assert f"before the first release, pip install '.[{library}]' in a clone." in done.stdout
+    extra = {"ray": "tune"}.get(library, library)
+    assert f"pip install 'risingbandits[{extra}]'" in done.stdout
+    assert f"before the first release, pip install '.[{extra}]' in a clone." in done.stdout
     assert len(done.stdout.splitlines()) == 1
 
 

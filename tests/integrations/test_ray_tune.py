@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -148,16 +146,6 @@ def test_bad_arguments(tmp_path: Path) -> None:
     with pytest.raises(RisingBanditsError, match="holds no experiment yet"):
         RisingScheduler(5, tmp_path / "s.db").best_trial()
     assert not RisingScheduler(5, tmp_path / "s.db", metric="a", mode="min").set_search_properties("b", "min")
-
-
-def test_without_ray_one_sentence() -> None:
-    program = "import sys; sys.modules['ray'] = None\nfrom risingbandits.integrations import RisingScheduler"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
-    sentence = (
-        "RisingBanditsError: Ray is needed for RisingScheduler: pip install 'risingbandits[tune]' or, "
-        "before the first release, pip install '.[tune]' in a clone."
-    )
-    assert done.stderr.strip().endswith(sentence)
 
 
 @pytest.mark.slow

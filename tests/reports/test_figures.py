@@ -19,7 +19,7 @@ from risingbandits.policies import Constant, policy_names
 from risingbandits.problems import LinearCapped, random_problem
 from risingbandits.reports._figure_data import _POLICY_PLACES, Shares, policy_places, regret_lines
 from risingbandits.reports._matplotlib_figures import plot_curves, plot_pulls, plot_regret, save_figure
-from risingbandits.reports._style import look, thousands
+from risingbandits.reports._style import look
 
 
 def test_shares_in_a_table_are_whole_percents_and_little_is_not_nothing() -> None:
@@ -156,11 +156,3 @@ def test_twenty_eight_policies_fit(problem: RisingBandit, tmp_path: Path) -> Non
         warnings.simplefilter("error")  # Matplotlib warns when the layout does not work out
         save_figure(plot_regret(result), tmp_path, "regret")
         save_figure(plot_pulls(result), tmp_path, "pulls")
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [(0.0, "0"), (1e6, "1,000,000"), (0.1 + 0.2, "0.3"), (12.5, "12.5"), (-2000.0, "\N{MINUS SIGN}2,000")],
-)
-def test_numbers_on_axes(value: float, text: str) -> None:
-    assert thousands(value) == text

@@ -131,7 +131,7 @@ def test_what_is_told_arrives_and_a_reader_goes_on_where_it_was(store: Path, por
     reader = Events(port)
     number, state = reader.next()
     assert state["busy"] == ""
-    assert set(state["figures"]) == {"spent", "blocks", "curves"}
+    assert set(state["figures"]) == {"blocks", "curves"}
     assert "&lt;script&gt;" in state["html"]["arms-table"]
     assert "<script" not in "".join(state["html"].values())
     with Allocator.open(store) as allocator:

@@ -104,13 +104,6 @@ def test_places_are_a_gap_apart_and_in_order(places: list[float], gap: float) ->
         np.testing.assert_allclose(moved, wanted, atol=1e-9)
 
 
-def test_some_policies_keep_their_colours() -> None:
-    every, some = CLOSE.plot(), CLOSE.plot(policies=["policy number 4", "policy number 1"])
-    colours = {line.get_label(): line.get_color() for line in every.lines}
-    assert [line.get_label() for line in some.lines] == ["policy number 1", "policy number 4"]
-    assert all(colours[line.get_label()] == line.get_color() for line in some.lines)
-
-
 def test_bands_and_title() -> None:
     assert len(CLOSE.plot().collections) == 8
     assert len(CLOSE.plot(band=False).collections) == 0

@@ -175,7 +175,7 @@ def test_a_single_run_of_a_single_policy_on_one_arm(tmp_path: Path) -> None:
     problem = RisingBandit.from_array([[0.5, 0.6]], name="tiny")
     save(problem, simulate("round-robin", problem, horizon=2, runs=1), tmp_path)
     drawn = figures(write_html(tmp_path, tmp_path / "page.html").read_text())
-    assert [len(figure["data"]) for figure in drawn.values()] == [1, 1, 1, 1]
+    assert [len(figure["data"]) for figure in drawn.values()] == [1, 1, 1]
 
 
 def test_many_arms_are_shown_together(tmp_path: Path) -> None:

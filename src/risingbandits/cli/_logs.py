@@ -89,12 +89,10 @@ def import_curves(
 
 @commands.command(epilog=_CHECK_EPILOG)
 def check(
-    context: typer.Context,
     curves: Recorded,
     metric: Metric = None,
     direction: Direction = None,
     step: Step = None,
-    page: Page = None,
     as_json: Json = False,
 ) -> None:
     """Check whether curves rise, flatten and reveal the best arm early."""
@@ -121,12 +119,6 @@ def check(
             output.say(f"{report.name} {report.verdict}.")
         verdicts = check_curves(gains, reports, found.restarted)
         output.table(verdicts_table(verdicts), "questions")
-        if page is not None:
-            from risingbandits.reports.pages._logs_page import write_check_page
-
-            down, command = found.direction == "minimize", given_command(context)
-            write_check_page(gains, reports, verdicts, page, metric=found.metric, falling=down, command=command)
-            output.say(f"Pictures: {page}", page=page)
 
 
 @commands.command(epilog=_REPLAY_EPILOG)

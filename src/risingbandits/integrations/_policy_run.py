@@ -10,26 +10,10 @@ from risingbandits.policies import Objective, Policy
 from risingbandits.policies.objectives import DEFAULT
 
 
-def begin(
-    policy: str | Policy | None,
-    n_arms: int,
-    horizon: int | None = None,
-    seed: Any = None,
-    objective: str | Objective = DEFAULT.name,
-) -> Policy:
-    """A run of a policy, for rewards in [0, 1]; policies as for `Allocator`.
-
-    >>> begin(None, n_arms=3), begin("round-robin", n_arms=3)
-    (Auto(), RoundRobin())
-    """
-    if not (policy is None or isinstance(policy, str | Policy)):
-        raise RisingBanditsError(f"policy must be a name, a policy or None, got {shown(policy)}.")
-    chosen = choose_policy(policy, objective, (0.0, 1.0))
-    return chosen.reset(n_arms, horizon, seed)
-
-
 class PolicyRun:
-    """A run of a policy over numbered arms; ``arm`` is the one to pull next, and reading it changes nothing.
+    """A run of a policy over numbered arms, for rewards in [0, 1]; policies as for `Allocator`.
+
+    ``arm`` is the one to pull next, and reading it changes nothing.
 
     >>> run = PolicyRun("round-robin", n_arms=2)
     >>> run.arm
@@ -47,7 +31,10 @@ class PolicyRun:
         seed: Any = None,
         objective: str | Objective = DEFAULT.name,
     ) -> None:
-        self.policy = begin(policy, n_arms, horizon, seed, objective)
+        if not (policy is None or isinstance(policy, str | Policy)):
+            raise RisingBanditsError(f"policy must be a name, a policy or None, got {shown(policy)}.")
+        chosen = choose_policy(policy, objective, (0.0, 1.0))
+        self.policy = chosen.reset(n_arms, horizon, seed)
         self._arm: int | None = None
 
     @property

@@ -56,7 +56,6 @@ class AllocationLog:
         self.decision: Decision | None = None
         self.pace = Pace()
         self._costs = array("d")
-        self._times = array("d")
 
     @property
     def last_id(self) -> int:
@@ -66,7 +65,7 @@ class AllocationLog:
     def take(self, events: Iterable[Event]) -> int:
         """Take in the next events; return how many.
 
-        For a told pull, its arm, cost and time are kept. Only the last decision among the events is explained, by the
+        For a told pull, its arm and cost are kept. Only the last decision among the events is explained, by the
         policy as it was just before.
         """
         batch = list(events)
@@ -87,7 +86,6 @@ class AllocationLog:
         self.pace.take((event,))
         if event.kind == "tell":
             self._costs.append(event.cost or 0.0)
-            self._times.append(event.time)
         elif event.kind in ("fail", "expire"):
             self.failures.append(event)
             self.n_failures += 1
@@ -119,11 +117,10 @@ class AllocationLog:
         """How far it is; see `progress_of`. Without ``now``, for a page that is kept, processes are not looked at."""
         return progress_of(self.ledger, self.pace, now, () if now is None else self.abandoned())
 
-    def tells(self) -> tuple[Ints, Floats, Floats]:
-        """Of each told pull: the number of its arm, what it took of the budget, and when it was told."""
+    def tells(self) -> tuple[Ints, Floats]:
+        """Of each told pull: the number of its arm, and what it took of the budget."""
         arms = np.array(self.ledger.told_arms, dtype=np.int64)
-        amounts = np.ones(arms.size) if self.unit == "pulls" else np.array(self._costs)
-        return arms, amounts, np.array(self._times)
+        return arms, np.ones(arms.size) if self.unit == "pulls" else np.array(self._costs)
 
     def spent_by_arm(self) -> Floats:
         """What each arm has received from the budget."""

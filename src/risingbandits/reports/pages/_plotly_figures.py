@@ -43,11 +43,6 @@ def band(data: Line) -> Trace:
     return {**trace, "fill": "toself", "x": [*x, *reversed(x)], "y": outline}
 
 
-def area(data: Line) -> Trace:
-    """A layer of a stack of areas."""
-    return {**line(data, width=0.5), "stackgroup": "all", "look": {"kind": "area", "place": data.place}}
-
-
 def bars(data: Line, width: Sequence[float]) -> Trace:
     """A layer of stacked bars."""
     return {**_trace("bar", "bar", data), "width": list(width), "hovertemplate": "%{y:,.5~r}"}
@@ -134,35 +129,6 @@ def blocks_figure(
         height=340,
         empty=empty,
     )
-
-
-def dots_figure(
-    key: str,
-    title: str,
-    caption: str,
-    names: Sequence[str],
-    values: Floats,
-    half: Floats | None,
-    unit: str,
-    table: TextTable,
-) -> Figure:
-    """A dot beside every name, the first name on top, with an interval of ``half`` its width on either side."""
-    trace: Trace = {
-        "type": "scatter",
-        "mode": "markers",
-        "x": numbers(values),
-        "y": list(range(len(names))),
-        "text": [label(name) for name in names],
-        "marker": {"size": 9},
-        "hovertemplate": "%{text}: %{x:,.5~r}<extra></extra>",
-        "look": {"kind": "dots", "place": 0},
-    }
-    if half is not None:
-        widths = numbers(half, 4)
-        trace["error_x"] = {"type": "data", "array": widths, "thickness": 2, "width": 5}
-        trace |= {"customdata": widths, "hovertemplate": "%{text}: %{x:,.5~r} ± %{customdata:,.3~r}<extra></extra>"}
-    layout = _layout(axis(unit, rangemode="tozero"), _named_rows(names))
-    return Figure(key, title, caption, [trace], layout, table, height=90 + 30 * len(names))
 
 
 def heat_figure(key: str, title: str, caption: str, shares: Shares) -> Figure:

@@ -11,21 +11,14 @@ from risingbandits._core.types import Floats, Ints
 from risingbandits.allocation._arm_state import ArmState
 from risingbandits.allocation.status.arm_table import AllocationTable, ArmRow
 from risingbandits.reports._allocation_log import AllocationLog
-from risingbandits.reports._figure_data import MUTED, Line, coloured, lines_table
+from risingbandits.reports._figure_data import MUTED, Line, coloured
 from risingbandits.reports.pages import _plotly_figures as draw
 from risingbandits.reports.pages.layout import Figure
 
 _MOST_ARMS = 12  # shown one by one; the others together
-_TIMES = 150
 _CURVE_POINTS = 100  # more pulls are averaged in blocks
 _AHEAD = 1.3  # times the longest curve are shown at most
 _NOTHING_TOLD = "No reward has been told yet; the picture begins with the first one."
-_UNITS = (
-    (3 * 86_400.0, 86_400.0, "days"),
-    (3 * 3600.0, 3600.0, "hours"),
-    (180.0, 60.0, "minutes"),
-    (0.0, 1.0, "seconds"),
-)
 
 
 def shown_arms(log: AllocationLog) -> list[int]:
@@ -42,35 +35,9 @@ def palette_places(log: AllocationLog) -> list[int]:
     return [coloured(int(place)) for place in np.argsort(order)]
 
 
-def spent_over_time(log: AllocationLog, arms: Sequence[int]) -> Figure:
-    """A stack of areas: what each arm has received from the budget by each moment."""
-    of, amounts, times = log.tells()
-    start = log.first_time or 0.0
-    length = max(float(times.max()) - start, 1e-3) if times.size else 1.0
-    seconds, unit = next((each, unit) for least, each, unit in _UNITS if length >= least)
-    grid = np.linspace(0.0, length, _TIMES)
-    cells = np.minimum(np.searchsorted(grid, times - start), _TIMES - 1)
-    sums = np.cumsum(_by_arm(log, of, cells, amounts, _TIMES), axis=1)
-    layers = _layers(log, grid / seconds, sums, arms)
-    return draw.lines_figure(
-        "spent",
-        "Budget over time",
-        f"What each arm has had of the budget, in {log.unit}; the upper edge is all that was spent.",
-        layers,
-        (
-            draw.axis(f"time since the first event ({unit})", range=[0, length / seconds]),
-            draw.axis(f"spent ({log.unit})", rangemode="tozero"),
-        ),
-        lines_table(f"Budget spent by each arm ({log.unit}) at some times", unit, layers, ".3g", ",.5g"),
-        draw=draw.area,
-        height=380,
-        empty=_NOTHING_TOLD,
-    )
-
-
 def spent_by_block(log: AllocationLog, arms: Sequence[int]) -> Figure:
     """Stacked bars: of each block of told pulls, what each arm got."""
-    of, amounts, _ = log.tells()
+    of, amounts = log.tells()
 
     def layers(middles: Floats, blocks: Ints) -> list[Line]:
         return _layers(log, middles, _by_arm(log, of, blocks, amounts, len(middles)), arms)

@@ -20,7 +20,7 @@ from risingbandits.allocation.status._progress import ended
 from risingbandits.allocation.status._status import allocation_table, in_short, left, several_hosts, spent, standing
 from risingbandits.allocation.status.arm_table import AllocationTable, ArmRow
 from risingbandits.reports._allocation_log import AllocationLog, Follower
-from risingbandits.reports.pages._store_figures import learning_curves, shown_arms, spent_by_block, spent_over_time
+from risingbandits.reports.pages._store_figures import learning_curves, shown_arms, spent_by_block
 from risingbandits.reports.pages.layout import Bar, Block, Fact, Facts, Page, Section, Table, Text
 
 _LATELY = 20  # pulls told last that say who is being fed
@@ -147,7 +147,7 @@ def allocation_page(log: AllocationLog, shown: str, live: bool = False) -> Page:
             "At a glance",
             [progress_bar(log), leader(found), answers(log, live), Facts("counts", _counts(log))],
         ),
-        Section("budget", "Where the budget went, and when", [spent_over_time(log, arms), spent_by_block(log, arms)]),
+        Section("budget", "Where the budget went", [spent_by_block(log, arms)]),
         Section("learning", "Learning curves", [learning_curves(log, arms, found)]),
         Section(
             "arms",

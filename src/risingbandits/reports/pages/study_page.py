@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from risingbandits._core.errors import RisingBanditsError
 from risingbandits._core.tables import TextTable
 from risingbandits._version import __version__
@@ -132,12 +130,11 @@ def _facts(study: SavedStudy) -> list[Fact]:
     ]
 
 
-def _regret(study: SavedStudy, key: str) -> list[Figure]:
+def _regret(study: SavedStudy, key: str) -> list[Block]:
     """Regret over time, and the ranking at the end."""
     result = study.result
     lines = sorted(regret_lines(result), key=lambda line: line.y[-1])
     runs = f"mean of {result.runs:,} runs; bands: 95 % confidence" if result.runs > 1 else "1 run"
-    interval = " with its 95 % confidence interval." if result.runs > 1 else ", 1 run."
     return [
         draw.lines_figure(
             f"{key}-regret",
@@ -151,16 +148,7 @@ def _regret(study: SavedStudy, key: str) -> list[Figure]:
             lines_table("Mean policy regret at some rounds", "round", lines, ",.0f", ",.1f"),
             height=420,
         ),
-        draw.dots_figure(
-            f"{key}-ranking",
-            "Final regret, least first",
-            f"Mean regret at the last round{interval}",
-            [line.name for line in lines],
-            np.array([line.y[-1] for line in lines]),
-            np.array([line.half[-1] for line in lines if line.half is not None]) if result.runs > 1 else None,
-            "final regret (units of reward)",
-            summary_table(result),
-        ),
+        Table(f"{key}-ranking", summary_table(result)),
     ]
 
 

@@ -47,13 +47,8 @@
       dressed.marker = { color: clear(colour, 0.85), line: { width: 0 }, pattern };
     } else if (look.kind === "band") {
       dressed.fillcolor = clear(colour, 0.18);
-    } else if (look.kind === "area") {
-      dressed.fillcolor = clear(colour, 0.85);
-      dressed.line = { ...dressed.line, color: colour };
-      dressed.fillpattern = { shape: PATTERNS[round], fillmode: "overlay", fgcolor: colours.back, size: 6, solidity: 0.3 };
     } else {
       dressed.marker = { ...dressed.marker, color: colour };
-      if (dressed.error_x) dressed.error_x = { ...dressed.error_x, color: colour };
       if (dressed.line) dressed.line = { dash: DASHES[round], ...dressed.line, color: colour };
     }
     return dressed;
