@@ -108,5 +108,5 @@ def test_bad_arguments() -> None:
         KerasArm(keras.Sequential([keras.layers.Dense(3)]), IMAGES, LABELS, monitor="loss")
     with pytest.raises(RisingBanditsError, match="mode must be one of max, min; got 'auto'"):
         make(mode="auto")
-    with pytest.raises(RisingBanditsError, match="cost must be 'seconds' or 'steps' if x is not an array"):
+    with pytest.raises(RisingBanditsError, match="cost must be 'steps' if x is not an array"):
         KerasArm(model(), [1, 2], monitor="loss", cost="samples")

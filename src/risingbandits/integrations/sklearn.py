@@ -9,7 +9,6 @@ of X, before the first.
 from __future__ import annotations
 
 import math
-import time
 import warnings
 from abc import ABC, abstractmethod
 from pathlib import Path
@@ -54,7 +53,7 @@ class _SklearnArm(ABC):
         self.estimator = estimator
         self.score = _scorer(score)
         if cost is not None:
-            check_choice("cost", cost, ("rows", "seconds"))
+            check_choice("cost", cost, ("rows",))
         self.cost = cost
         self.seed = check_positive_int("seed", seed, minimum=0)
         self._start()
@@ -98,15 +97,12 @@ class _SklearnArm(ABC):
     def _learn(self, piece: int) -> None:
         """Train ``learner`` on piece number ``piece``, counted from 0."""
 
-    def _learnt_and_scored(self, pull: Pull, data: tuple[Any, Any], rows: int) -> Outcome:
-        """Learn the piece of a pull, of so many ``rows``, and score it on validation data."""
-        self._bring_to(pull.n - 1)  # what was lost is learnt again at no cost
-        started = time.perf_counter()
-        self._bring_to(pull.n)
-        return self._outcome(score_of(self.learner, *data, self.score, self._variance), rows, started)
+    def _scored(self, X: Any, y: Any) -> float:
+        """What the learner is worth on some rows."""
+        return score_of(self.learner, X, y, self.score, self._variance)
 
     def _bring_to(self, pieces: int) -> None:
-        """Bring the learner to exactly ``pieces`` pieces of training."""
+        """Bring the learner to exactly ``pieces`` pieces of training; what was lost is learnt again at no cost."""
         if self.trained > pieces:
             self._start()
         try:
@@ -132,10 +128,8 @@ class _SklearnArm(ABC):
             raise RisingBanditsError(f"{path} is not the checkpoint of a scikit-learn arm.")
         self._take(saved["learner"], saved["trained"])
 
-    def _outcome(self, reward: float, rows: int, started: float) -> Outcome:
-        if self.cost is None:
-            return Outcome(reward)
-        return Outcome(reward, float(rows) if self.cost == "rows" else time.perf_counter() - started)
+    def _outcome(self, reward: float, rows: int) -> Outcome:
+        return Outcome(reward, None if self.cost is None else float(rows))
 
 
 class PartialFitArm(_SklearnArm):
@@ -163,7 +157,7 @@ class PartialFitArm(_SklearnArm):
         Others may have another range or direction; tell the allocator.
     classes : array, optional
         All labels; None means those of ``y``.
-    cost : None, "rows" or "seconds"
+    cost : None or "rows"
         What a pull reports as its cost; None leaves it to the allocator's budget.
     seed : int
         Decides the order of the rows.
@@ -218,17 +212,15 @@ class PartialFitArm(_SklearnArm):
     def pull(self, pull: Pull) -> Outcome:
         """Learn the next batch, and be scored: on the validation data, or on the batch before it is learnt."""
         if self.valid is not None:
-            return self._learnt_and_scored(pull, self.valid, self._order.batch)
+            self._bring_to(pull.n)
+            return self._outcome(self._scored(*self.valid), self._order.batch)
         if (pull.n + 1) * self._order.batch > len(self.y):
             warnings.warn(_SEEN, stacklevel=2)
-        first = pull.n == 1
-        self._bring_to(0 if first else pull.n)  # what was lost is learnt again at no cost
-        started = time.perf_counter()
         self._bring_to(pull.n)
         rows = self._order.rows(pull.n)
-        reward = score_of(self.learner, _rows(self.X, rows), self.y[rows], self.score, self._variance)
+        reward = self._scored(_rows(self.X, rows), self.y[rows])
         self._bring_to(pull.n + 1)
-        return self._outcome(reward, self._order.batch * (2 if first else 1), started)
+        return self._outcome(reward, self._order.batch * (2 if pull.n == 1 else 1))
 
     def _learn(self, piece: int) -> None:
         rows = self._order.rows(piece)
@@ -251,12 +243,9 @@ class WarmStartArm(_SklearnArm):
         What grows. None: "n_estimators" if the learner has it, as ensembles do, otherwise "max_iter".
     step : int
         By how much it grows with each pull; default 1.
-    total : bool, optional
-        Whether the parameter counts all training (trees of a forest) or what each fit adds (epochs of a network).
-        None: all training for "n_estimators" and histogram gradient boosting, which is how scikit-learn reads them.
     score : None, the name of a scorer, or callable ``score(estimator, X, y)``
         None is the share of correct labels, or 1 / (1 + mean squared error / variance of y_valid).
-    cost : None, "rows" or "seconds"
+    cost : None or "rows"
         What a pull reports as its cost; "rows" are rows times steps.
     seed : int
         For the learner.
@@ -283,7 +272,6 @@ class WarmStartArm(_SklearnArm):
         *,
         parameter: str | None = None,
         step: int = 1,
-        total: bool | None = None,
         score: Any = None,
         cost: str | None = None,
         seed: int = 0,
@@ -298,15 +286,16 @@ class WarmStartArm(_SklearnArm):
         self.X, self.y = _data(X, y)
         self.valid = _data(X_valid, y_valid)
         self.parameter, self.step = parameter, check_positive_int("step", step)
-        grows = parameter == "n_estimators" or type(learns).__name__.startswith("HistGradientBoosting")
-        self.total = grows if total is None else total
+        # Whether scikit-learn reads it as all training (trees of a forest) or as what a fit adds (epochs of a network).
+        self.total = parameter == "n_estimators" or type(learns).__name__.startswith("HistGradientBoosting")
         if not is_classifier(estimator):
             self._variance = float(np.var(self.valid[1]))
         super().__init__(estimator, score, cost, seed)
 
     def pull(self, pull: Pull) -> Outcome:
         """Train one step further and score."""
-        return self._learnt_and_scored(pull, self.valid, self.step * len(self.y))
+        self._bring_to(pull.n)
+        return self._outcome(self._scored(*self.valid), self.step * len(self.y))
 
     def _learn(self, piece: int) -> None:
         amount = self.step * (piece + 1) if self.total else self.step

@@ -7,7 +7,7 @@ import shutil
 import tempfile
 import weakref
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +57,7 @@ class FolderArm(TrainingArm):
     ``checkpoint``, what the framework wrote, which any program of the framework can load.
     """
 
-    def __init__(self, metric: str | None, direction: str | None, cost: Any, costs: Iterable[str], seed: int) -> None:
+    def __init__(self, metric: str | None, direction: str | None, cost: Any, costs: tuple[str, ...], seed: int) -> None:
         super().__init__(metric, direction, cost, costs, seed)
         #: A folder of its own for the framework to write to; it is removed with the arm.
         self.work = Path(tempfile.mkdtemp(prefix="risingbandits-"))

@@ -6,10 +6,9 @@ import functools
 import logging
 import math
 import sys
-import time
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from numbers import Real
 from typing import Any
 
@@ -30,13 +29,13 @@ class TrainingArm(ABC):
     it does not, the allocator does.
     """
 
-    def __init__(self, metric: str | None, direction: str | None, cost: Any, costs: Iterable[str], seed: int) -> None:
+    def __init__(self, metric: str | None, direction: str | None, cost: Any, costs: tuple[str, ...], seed: int) -> None:
         self.metric = metric
         self.direction = (
             _inferred(metric) if direction is None else check_choice("direction", direction, _MODES.values())
         )
         if cost is not None and not callable(cost):
-            check_choice("cost", cost, ("seconds", *costs))
+            check_choice("cost", cost, costs)
         self.cost = cost
         self.pulls = 0
         self._randomness = Randomness(check_positive_int("seed", seed, minimum=0))
@@ -45,17 +44,13 @@ class TrainingArm(ABC):
     def pull(self, pull: Pull) -> Outcome:
         """Train a piece further and evaluate."""
         self._spent = 0.0
-        started = time.perf_counter()
         with self._randomness.inside():
             results = self._trained_further(pull)
-        seconds = time.perf_counter() - started
         reward = reward_of(results, self.metric, pull.arm)
         self.pulls += 1
         if self.direction is None and isinstance(results, Mapping) and len(results) == 1:
             self.direction = _inferred(next(iter(results)))  # an allocator that says the opposite stops
-        if self.cost is None:
-            return Outcome(reward)
-        return Outcome(reward, seconds if self.cost == "seconds" else float(self._spent))
+        return Outcome(reward, None if self.cost is None else float(self._spent))
 
     @abstractmethod
     def _trained_further(self, pull: Pull) -> Any:

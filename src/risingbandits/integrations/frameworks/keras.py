@@ -50,7 +50,7 @@ class KerasArm(TrainingArm):
         Whether higher or lower is better; None: by the name of the metric.
     epochs : int
         Epochs per pull.
-    cost : None, "seconds", "samples" or "steps"
+    cost : None, "samples" or "steps"
         What a pull reports as its cost; None leaves it to the allocator's budget.
     seed : int
         Seed of the random numbers in training; call ``keras.utils.set_random_seed`` before you make the model.
@@ -75,7 +75,7 @@ class KerasArm(TrainingArm):
         if not isinstance(model, keras.Model) or not model.built or getattr(model, "optimizer", None) is None:
             raise RisingBanditsError(f"model must be a compiled keras.Model with known inputs, got {shown(model)}.")
         if cost == "samples" and not hasattr(x, "shape"):
-            raise RisingBanditsError("cost must be 'seconds' or 'steps' if x is not an array, got 'samples'.")
+            raise RisingBanditsError("cost must be 'steps' if x is not an array, got 'samples'.")
         self.model = model
         self.data = {"x": x, "y": y, "validation_data": validation_data, "verbose": 0, **fit}
         self.epochs = check_positive_int("epochs", epochs)

@@ -37,7 +37,7 @@ class LightningArm(FolderArm):
         Whether higher or lower is better; None: by the name of the metric.
     epochs : int
         Epochs per pull.
-    cost : None, "seconds", "samples" or "steps"
+    cost : None, "samples" or "steps"
         What a pull reports as its cost; None leaves it to the allocator's budget.
     seed : int
         Seed of the random numbers in training; call ``lightning.seed_everything`` before you make the module.

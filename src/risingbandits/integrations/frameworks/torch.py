@@ -60,7 +60,7 @@ class TorchArm(TrainingArm):
         Which of the numbers of ``evaluate`` is the reward, if it returns several.
     direction : {"maximize", "minimize"}, optional
         Whether higher is better; None: by the name of the metric, or as the allocator says.
-    cost : None, "seconds", "samples", "steps", or callable ``cost(batch)``
+    cost : None, "samples", "steps", or callable ``cost(batch)``
         What a pull reports as its cost, such as tokens; None leaves it to the allocator's budget.
     seed : int
         Seed of the random numbers in training. The initial weights are drawn before: call ``torch.manual_seed`` first.

@@ -37,7 +37,7 @@ class TrainerArm(FolderArm):
         None: that of the arguments, otherwise by the name of the metric.
     steps : int, optional
         Steps of the optimiser in a pull; None is an epoch.
-    cost : None, "seconds", "samples", "steps" or "tokens"
+    cost : None, "samples", "steps" or "tokens"
         What a pull reports as its cost; tokens are those of the inputs, as the Trainer counts them. None leaves it to
         the allocator's budget.
     seed : int

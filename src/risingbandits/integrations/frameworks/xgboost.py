@@ -35,7 +35,7 @@ class XGBoostArm(BoostingArm):
         Instead of a metric.
     direction : {"maximize", "minimize"}, optional
         None: by the metric; a score is maximised.
-    cost : None, "seconds", "samples" or "rounds"
+    cost : None, "samples" or "rounds"
         What a pull reports as its cost; samples are rows times rounds. None leaves it to the allocator's budget.
     seed : int
         Seed of all randomness.
