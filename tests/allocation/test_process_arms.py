@@ -45,18 +45,6 @@ def test_the_same_arms_everywhere(backend: str, tmp_path: Path) -> None:
     assert len({process for *_, process in begun(diary)}) == (1 if backend == "threads" else 3)
 
 
-def test_one_after_the_other_takes_over(tmp_path: Path) -> None:
-    """Threads, processes, an object and processes again, on one store."""
-    diary = tmp_path / "diary"
-    runners = ["threads", "processes", "object", "processes"]
-    for turn, backend in enumerate(runners, start=1):
-        arms = {"a b": Chain("a b", diary)} if backend == "object" else {"a b": lambda: Chain("a b", diary)}
-        with Allocator(arms, 3 * turn, store=tmp_path / "run.db", policy="round-robin") as allocator:
-            allocator.run(progress=False, backend="threads" if backend == "object" else backend)
-            check(allocator, 3 * turn)
-    assert len(begun(diary)) == 12  # none twice
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", [Chain, pytest.param(UnsavedChain, marks=pytest.mark.slow)])
 def test_more_arms_than_processes(kind: type[Chain], tmp_path: Path) -> None:

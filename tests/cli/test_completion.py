@@ -63,12 +63,3 @@ def test_every_option_for_policies_is_completed() -> None:
         context = typer.Context(command)
         items = parameter.shell_complete(context, "red-u")  # type: ignore[attr-defined]
         assert [item.value for item in items] == ["red-ucb"], name
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_script_of_a_shell(shell: str) -> None:
-    environment = {**os.environ, "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
-    command = [sys.executable, "-m", "risingbandits", "--show-completion", shell]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert f"_RISINGBANDITS_COMPLETE=complete_{shell}" in done.stdout

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -101,23 +101,6 @@ def test_names_that_are_numbers(capsys: pytest.CaptureFixture[str], tmp_path: Pa
             allocator.tell(pull, 0.5)
     assert outcome(capsys, "store", "export", tmp_path / "x.db", "-o", tmp_path / "x.csv")[0] == 0
     assert load_columns(tmp_path / "x.csv") == {"arm 0.1": [0.5], "arm 0.01": [0.5]}
-
-
-@pytest.mark.parametrize("command", [["status", "--events"], ["status"], ["store", "export"], ["store", "recommend"]])
-def test_what_is_no_store(capsys: pytest.CaptureFixture[str], tmp_path: Path, command: Sequence[str]) -> None:
-    code, out, err = outcome(capsys, *command, tmp_path / "none.db")
-    assert (code, out) == (2, "")
-    assert err.startswith("risingbandits: ")
-    (tmp_path / "notes.db").write_text("my notes")
-    code, out, err = outcome(capsys, *command, tmp_path / "notes.db")
-    assert (code, out) == (2, "")
-    assert "is not a store of risingbandits." in err
-    assert (tmp_path / "notes.db").read_text() == "my notes"
-    (tmp_path / "plan.toml").write_text("budget = 3")
-    _, _, err = outcome(capsys, *command, tmp_path / "plan.toml")
-    assert "It is a plan: the store is the .db file beside it." in " ".join(err.split())
-    (tmp_path / "plan.toml").unlink()
-    assert os.listdir(tmp_path) == ["notes.db"]
 
 
 # -- asking and telling, each command in a process of its own ---------------------------------------------------------
