@@ -16,7 +16,6 @@ from risingbandits._core.types import Mask, Records
 from risingbandits.policies.default import _seen as seen
 
 _FIRST_HOLD = 10.0  # pulls of the first incumbent before a third arm is opened, if the horizon is not known
-_SOONER = 0.5  # of that and of `hold` pulls suffice where something is believed of arms
 
 
 @rare_kernel
@@ -195,10 +194,9 @@ def hold(state: Any) -> float:
 
     With beliefs about arms, these are needed before a second one is opened.
     """
-    pulls = _FIRST_HOLD
-    if state.horizon > 0.0:
-        pulls = state.numbers["hold"][0] * state.horizon ** (1.0 / 3.0)
-    return max(2.0, _SOONER * pulls if state.plan["believes"][0] > 0.0 else pulls)
+    if state.horizon <= 0.0:
+        return _FIRST_HOLD
+    return max(2.0, state.numbers["hold"][0] * state.horizon ** (1.0 / 3.0))
 
 
 @kernel
@@ -258,7 +256,8 @@ def _learn_slope(state: Any, plan: Records) -> None:
     """The slope of open arms' leads over what was believed of them, and the incumbent's standing, its normal score.
 
     Leads are the slope times the beliefs, less the standing. The slope is believed to be about 1; a wide deviation lets
-    a few arms show that beliefs say nothing here, or the opposite.
+    a few arms show that beliefs say nothing here, or the opposite. The best of several arms may owe its place to noise:
+    then the standing counts a standard error more, so that noise alone starts no further arms.
     """
     square = unit(state, plan) ** 2
     weights = weighted = lead_sum = 0.0
@@ -277,6 +276,8 @@ def _learn_slope(state: Any, plan: Records) -> None:
     determinant = weights * squares - weighted * weighted
     plan["slope"][0] = (weights * products - weighted * lead_sum) / determinant
     plan["standing"][0] = (weighted * products - squares * lead_sum) / determinant
+    if plan["opened"][0] > 1:
+        plan["standing"][0] += 1.0 / math.sqrt(weights)
     plan["slope_variance"][0] = weights / determinant
     plan["standing_variance"][0] = squares / determinant
     plan["covariance"][0] = weighted / determinant
