@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -12,16 +13,18 @@ import numpy.typing as npt
 from risingbandits.allocation.pull import Pull, Saved
 
 
+@dataclass(slots=True, eq=False)
 class Flight:
     """A pull that was given out and not yet told."""
 
-    __slots__ = ("arm", "asked", "attempt", "deadline", "id", "n", "slot", "worker")
-
-    def __init__(
-        self, id: int, arm: ArmState, n: int, attempt: int, asked: float, deadline: float, worker: str, slot: str = ""
-    ) -> None:
-        self.id, self.arm, self.n, self.attempt = id, arm, n, attempt
-        self.asked, self.deadline, self.worker, self.slot = asked, deadline, worker, slot
+    id: int
+    arm: ArmState
+    n: int
+    attempt: int
+    asked: float
+    deadline: float
+    worker: str
+    slot: str = ""
 
     @property
     def pull(self) -> Pull:
@@ -33,49 +36,28 @@ LEFT_OUT = "no longer named"  #: why an arm that is no longer declared is retire
 LOST = "lost what it had learnt, "  #: how the reason starts why an arm is retired of which nothing is left
 
 
+@dataclass(slots=True, eq=False)
 class ArmState:
     """What is known about one arm."""
 
-    __slots__ = (
-        "attempts",
-        "best",
-        "config",
-        "cost",
-        "ended",
-        "failures",
-        "flight",
-        "gave_up",
-        "index",
-        "last",
-        "last_pull",
-        "limit",
-        "masked",
-        "name",
-        "place",
-        "retired",
-        "rewards",
-        "warm",
-    )
-
-    def __init__(self, name: str, index: int, limit: int | None, history: Iterable[float]) -> None:
-        self.name = name
-        self.index = index  # among all arms, as they were added
-        self.limit = limit  # of pulls, None: any number
-        self.rewards = array("d", history)  # of its pulls in order, those of earlier runs first
-        self.warm = len(self.rewards)  # how many of them are from earlier runs
-        self.place = -1  # its number for the policy, which the ledger gives it
-        self.flight: Flight | None = None
-        self.cost = 0.0
-        self.failures = 0  # in a row
-        self.attempts = 0  # of its next pull
-        self.last_pull = 0  # id of its last pull that counts, 0 before the first of this run
-        self.last: Saved | None = None  # its newest checkpoint
-        self.best: Saved | None = None  # the one with its best value
-        self.ended = False  # whether it has said that there is no further pull
-        self.masked = False
-        self.retired: str | None = None  # the reason
-        self.gave_up = False  # whether that is its failures, which more retries undo
-        self.config: dict[str, float | str] = {}  # its hyperparameters
+    name: str
+    index: int  #: among all arms, as they were added
+    limit: int | None  #: of pulls, None: any number
+    rewards: array[float]  #: of its pulls in order, those of earlier runs first
+    warm: int  #: how many of them are from earlier runs
+    config: dict[str, float | str]  #: its hyperparameters
+    place: int = -1  #: its number for the policy, which the ledger gives it
+    flight: Flight | None = None
+    cost: float = 0.0
+    failures: int = 0  #: in a row
+    attempts: int = 0  #: of its next pull
+    last_pull: int = 0  #: id of its last pull that counts, 0 before the first of this run
+    last: Saved | None = None  #: its newest checkpoint
+    best: Saved | None = None  #: the one with its best value
+    ended: bool = False  #: whether it has said that there is no further pull
+    masked: bool = False
+    retired: str | None = None  #: the reason
+    gave_up: bool = False  #: whether that is its failures, which more retries undo
 
     @property
     def most_pulls(self) -> float:

@@ -64,7 +64,11 @@ class Ledger:
     def take_settings(self, settings: Settings) -> None:
         """Use these settings from now on; the policy and the masks follow."""
         self.settings = settings
-        self.zero, self.span = settings.scale()
+        # A policy is told (reward - zero) / span: higher is better, in [0, 1] if the range is known.
+        low, high = settings.reward_range or (0.0, 1.0)
+        self.zero, self.span = low, high - low
+        if settings.direction == "minimize":
+            self.zero, self.span = high if settings.reward_range else 0.0, low - high
         self._pulls, self._amount = settings.budget.pulls, settings.budget.amount
         self._sums = Objective.get(settings.objective).sums_rewards
         before = {type(option): option for option in self.options}
@@ -288,8 +292,9 @@ class Ledger:
         """New arms, which get the next numbers for the policy: in random order if some of them may be left out."""
         settings, first = self.settings, len(self.arms)
         for name in names:
-            arm = ArmState(name, len(self.arms), settings.limit(name), settings.warm_start.get(name, ()))
-            arm.config = settings.configs.get(name, {})
+            past = array("d", settings.warm_start.get(name, ()))
+            config = settings.configs.get(name, {})
+            arm = ArmState(name, len(self.arms), settings.limit(name), past, len(past), config)
             self.arms.append(arm)
             self.by_name[name] = arm
         order = self.arms[first:]

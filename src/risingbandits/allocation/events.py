@@ -12,19 +12,7 @@ from risingbandits._core.errors import RisingBanditsError
 #: what an arm left later than with a tell, or, without a text, that it gave up its checkpoints; finish: an arm has had
 #: its last pull, which the pull that it names has found out, if any; add, retire (with the pull that failed once too
 #: often, if that is why), mask and unmask of an arm. Options have others (`Option.kinds`).
-KINDS = (
-    "ask",
-    "tell",
-    "fail",
-    "expire",
-    "renew",
-    "checkpoint",
-    "finish",
-    "add",
-    "retire",
-    "mask",
-    "unmask",
-)
+KINDS = ("ask", "tell", "fail", "expire", "renew", "checkpoint", "finish", "add", "retire", "mask", "unmask")
 
 
 class Event(NamedTuple):

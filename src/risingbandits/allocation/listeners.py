@@ -68,7 +68,10 @@ class Listeners:
     """
 
     def __init__(self, given: Listener | Sequence[Listener]) -> None:
-        self.all: list[Listener] = check_listeners(given)
+        found: Any = [given] if callable(given) else given
+        if isinstance(found, str) or not isinstance(found, Sequence) or not all(callable(one) for one in found):
+            raise RisingBanditsError(f"on_tell must be a function of a Told, or several, got {shown(given)}.")
+        self.all: list[Listener] = list(found)
         self._failed: set[int] = set()  # listeners that were complained about, by their place
         self._pid, self._lock = os.getpid(), threading.RLock()
 
@@ -98,20 +101,6 @@ class Listeners:
             )
 
 
-def check_listeners(given: Any) -> list[Listener]:
-    """The listeners in ``on_tell``.
-
-    >>> check_listeners("tensorboard")
-    Traceback (most recent call last):
-        ...
-    risingbandits.RisingBanditsError: on_tell must be a function of a Told, or several, got 'tensorboard'.
-    """
-    found = [given] if callable(given) else given
-    if isinstance(found, str) or not isinstance(found, Sequence) or not all(callable(one) for one in found):
-        raise RisingBanditsError(f"on_tell must be a function of a Told, or several, got {shown(given)}.")
-    return list(found)
-
-
 def retell(store: str | Path, on_tell: Listener | Sequence[Listener], after: int = 0) -> int:
     """Call listeners for what a store holds, in its order; returns how many pulls count in it.
 
@@ -126,7 +115,7 @@ def retell(store: str | Path, on_tell: Listener | Sequence[Listener], after: int
     after : int
         The number of pulls that were heard before, ``Told.told`` of the last one; they are skipped.
     """
-    listeners = check_listeners(on_tell)
+    listeners = Listeners(on_tell).all
     check_positive_int("after", after, minimum=0)
     with open_reader(store) as reader:
         ledger = reader.ledger()

@@ -336,13 +336,6 @@ class Settings:
             raise OutOfRange(f"{name} must lie in reward_range ({low:g}, {high:g}), got {shown(value)}; {way}{loss}.")
         return reward
 
-    def scale(self) -> tuple[float, float]:
-        """(zero, span): a policy is told (reward - zero) / span, higher is better, in [0, 1] if the range is known."""
-        low, high = self.reward_range or (0.0, 1.0)
-        if self.direction == "maximize":
-            return low, high - low
-        return (high if self.reward_range else 0.0), low - high
-
     @property
     def shuffled(self) -> bool:
         """Whether arms get their numbers for the policy at random: where some of them may be left out."""

@@ -24,22 +24,8 @@ _HEADER = 100  # bytes of the shortest database
 _LOOK_AFTER = 0.02  # seconds until it is looked again, by name, whether a file is still there
 _PATH_ONLY = getattr(os, "O_PATH", 0)  # a handle whose closing releases no locks (see `check_file`); Linux has it
 _PAUSE = 0.01  # seconds between looks at a lock
-_FUSE = {f"fuse.{kind}" for kind in ("ceph", "gcsfuse", "glusterfs", "rclone", "s3fs", "sshfs")}
-_NETWORK = {
-    "9p",
-    "afs",
-    "beegfs",
-    "ceph",
-    "cifs",
-    "glusterfs",
-    "gpfs",
-    "lustre",
-    "nfs",
-    "nfs4",
-    "smb3",
-    "smbfs",
-    *_FUSE,
-}
+_NETWORK = {"9p", "afs", "beegfs", "ceph", "cifs", "glusterfs", "gpfs", "lustre", "nfs", "nfs4", "smb3", "smbfs"}
+_NETWORK |= {f"fuse.{kind}" for kind in ("ceph", "gcsfuse", "glusterfs", "rclone", "s3fs", "sshfs")}
 
 
 def check_file(path: Path) -> None:
