@@ -8,9 +8,8 @@ equals, so that an arm which was not available catches up when it is.
 from __future__ import annotations
 
 from collections import namedtuple
-from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -68,17 +67,18 @@ def _extended(name: str, state_class: Any) -> Any:
     return namedtuple(name, (*state_class._fields, *FIELDS), module=__name__)
 
 
-@dataclass(eq=False, repr=False)
 class ForcedPulls(Policy):
-    """Base of the policies that begin with forced pulls, beside the one that they go on as."""
+    """Base of the policies that begin with forced pulls; the next base is the one that they go on as."""
 
-    forced: int = integer(100, minimum=0)
+    _extended_state: ClassVar[Any]
 
-    def _with_forced_pulls(self, state: Any, state_class: Any, n_arms: int) -> Any:
-        """The state of the policy that they go on as, extended."""
+    forced: int
+
+    def _new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
         pulls = np.zeros(n_arms + 1, dtype=np.int64)
         pulls[n_arms] = n_arms if self.forced > 0 else 0
-        return state_class(*state, forced=int(self.forced), pulls=pulls)
+        state = super()._new_state(n_arms, horizon, capacity)
+        return self._extended_state(*state, forced=int(self.forced), pulls=pulls)
 
     def _why_next(self, at: Moment) -> str:
         n = int(at.pulls[at.arm])
@@ -92,7 +92,7 @@ WindowGaussianState: Any = _extended("WindowGaussianState", sw_gaussian_ts.State
 
 
 @register
-class ETTS(beta_ts.SWTS, ForcedPulls):
+class ETTS(ForcedPulls, beta_ts.SWTS):
     r"""ET-TS: pull every arm Gamma times in turn, then continue as SW-TS.
 
     The forced pulls, :math:`\Gamma` of each arm, bring slowly rising arms to where they can be judged (Fiandri et al.,
@@ -116,15 +116,13 @@ class ETTS(beta_ts.SWTS, ForcedPulls):
     summary = "forced pulls of every arm, then SW-TS"
     verified = "published definition"
     kernels = _forced_kernels(beta_ts.SWTS.kernels)
+    _extended_state = WindowBetaState
 
     forced: int = integer(100, minimum=0)
 
-    def _new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
-        return self._with_forced_pulls(super()._new_state(n_arms, horizon, capacity), WindowBetaState, n_arms)
-
 
 @register
-class ETBetaThompson(beta_ts.BetaThompson, ForcedPulls):
+class ETBetaThompson(ForcedPulls, beta_ts.BetaThompson):
     r"""ET-Beta-TS: pull every arm Gamma times in turn, then continue as Beta Thompson sampling on all rounds.
 
     After :math:`\Gamma` forced pulls of each arm :math:`\theta_i \sim \mathrm{Beta}(1 + S_i, 1 + N_i - S_i)` decides,
@@ -152,15 +150,13 @@ class ETBetaThompson(beta_ts.BetaThompson, ForcedPulls):
     summary = "forced pulls of every arm, then Thompson sampling with Beta posteriors"
     verified = "published definition"
     kernels = _forced_kernels(beta_ts.BetaThompson.kernels)
+    _extended_state = BetaState
 
     forced: int = integer(100, minimum=0)
 
-    def _new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
-        return self._with_forced_pulls(super()._new_state(n_arms, horizon, capacity), BetaState, n_arms)
-
 
 @register
-class ETGaussianThompson(gaussian_ts.GaussianThompson, ForcedPulls):
+class ETGaussianThompson(ForcedPulls, gaussian_ts.GaussianThompson):
     r"""ET-Gaussian-TS: pull every arm Gamma times in turn, then continue as Gaussian Thompson sampling.
 
     After :math:`\Gamma` forced pulls of each arm :math:`\theta_i \sim N(\bar x_i, \sigma^2 / N_i)` decides, where the
@@ -191,15 +187,13 @@ class ETGaussianThompson(gaussian_ts.GaussianThompson, ForcedPulls):
     summary = "forced pulls of every arm, then Gaussian Thompson sampling"
     verified = "published definition"
     kernels = _forced_kernels(gaussian_ts.GaussianThompson.kernels)
+    _extended_state = GaussianState
 
     forced: int = integer(100, minimum=0)
 
-    def _new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
-        return self._with_forced_pulls(super()._new_state(n_arms, horizon, capacity), GaussianState, n_arms)
-
 
 @register
-class ETSWGaussianThompson(sw_gaussian_ts.SWGaussianThompson, ForcedPulls):
+class ETSWGaussianThompson(ForcedPulls, sw_gaussian_ts.SWGaussianThompson):
     r"""ET-SW-Gaussian-TS: pull every arm Gamma times in turn, then continue as Gaussian Thompson sampling in a window.
 
     After :math:`\Gamma` forced pulls of each arm :math:`\theta_i \sim N(\bar x_i, \sigma^2 / N_i)` over the last
@@ -226,8 +220,6 @@ class ETSWGaussianThompson(sw_gaussian_ts.SWGaussianThompson, ForcedPulls):
     summary = "forced pulls of every arm, then Gaussian Thompson sampling on the last tau rounds"
     verified = "published definition"
     kernels = _forced_kernels(sw_gaussian_ts.SWGaussianThompson.kernels)
+    _extended_state = WindowGaussianState
 
     forced: int = integer(100, minimum=0)
-
-    def _new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
-        return self._with_forced_pulls(super()._new_state(n_arms, horizon, capacity), WindowGaussianState, n_arms)
