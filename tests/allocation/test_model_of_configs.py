@@ -259,6 +259,16 @@ def test_configs_that_arms_get_in_their_first_pulls_let_the_model_play(tmp_path:
     assert near[unknown].sum() == len(unknown), "nothing is like an arm whose config is not known, but itself"
 
 
+def test_arms_of_which_nothing_is_known_are_started_in_their_order() -> None:
+    run = allocator(configs=None, order="given")
+    for _ in range(60):
+        [arm] = play(run, 1)
+        run.set_config(arm, ARMS[arm])
+    started = list(dict.fromkeys(event.arm for event in run.store.events() if event.kind == "ask"))
+    assert started == list(ARMS)[: len(started)]
+    assert 3 < len(started) < len(ARMS)
+
+
 def test_for_sums_of_rewards_configs_of_started_arms_alone_say_nothing() -> None:
     run, plain = (allocator(configs=None, objective="cumulative") for _ in range(2))
     for _ in range(40):

@@ -116,6 +116,7 @@ def test_running_trials_are_taken_up_again(storage: Any, tmp_path: Path) -> None
             pull = allocator.ask()
             assert pull is not None
             allocator.tell(pull, reward(first, pull))
+            allocator.set_config(pull.arm, first[pull.arm].config)
         lost = allocator.ask()  # reported to the study, but the process dies before the allocator is told
         assert lost is not None
         first[lost.arm].pull(lost)
@@ -375,7 +376,7 @@ def test_a_grid_is_finished() -> None:
     grid = {"limit": [0.3, 0.6, 0.9]}
     study = optuna.create_study(direction="maximize", sampler=optuna.samplers.GridSampler(grid, seed=1))
     arms = OptunaArms(study, Unmodified())
-    allocator = Allocator(arms, budget=15)
+    allocator = Allocator(arms, budget=24)
     assert len(arms) == 3, "as many as the grid has"
     allocator.run(progress=False)
     arms.finish(allocator.recommend())
@@ -453,7 +454,9 @@ def test_the_example_of_the_guide_recommends_the_best(budget: int, seed: int) ->
     ended = [value for name, value in last.items() if len(allocator.rewards(name)) == 50]
     best = allocator.recommend()
     assert last[best] == min(ended or last.values())
-    assert f"trial {study.best_trial.number}" == best
+    assert study.best_value == last[best]
+    assert f"trial {study.best_trial.number}" == best or list(last.values()).count(last[best]) > 1
+    assert allocator.ledger.policy._informed, "the model plays"
 
 
 @pytest.mark.parametrize("direction", ["maximize", "minimize"])

@@ -305,7 +305,6 @@ def test_masked_arms_stay_data() -> None:
     [
         ([{}] * 3, r"^configs must be 4 mappings, one per arm, got "),
         ([1, 2, 3, 4], r"^configs must be 4 mappings, one per arm, got "),
-        ([{"lr": [1]}, {}, {}, {}], r"^configs must have numbers, strings or None, got \[1\] as lr\.$"),
     ],
 )
 def test_wrong_configs_are_refused_in_one_sentence(given: Any, said: str) -> None:

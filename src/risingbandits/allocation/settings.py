@@ -163,7 +163,7 @@ def _warm_start(where: str, value: Any) -> dict[str, list[float]]:
 
 
 def check_config(where: str, value: Any) -> dict[str, float | str]:
-    """The config of one arm: numbers and strings by name; lists, such as the layers of a network, are strings."""
+    """The config of one arm: numbers and strings by name; tuples, such as the layers of a network, are strings."""
     if not isinstance(value, Mapping):
         raise RisingBanditsError(f"{where} must map hyperparameters to numbers or strings, got {shown(value)}.")
     found: dict[str, float | str] = {}
@@ -172,7 +172,7 @@ def check_config(where: str, value: Any) -> dict[str, float | str]:
             raise RisingBanditsError(f"{where} must have printable strings as names, got {shown(name)}.")
         if given is None or isinstance(given, bool | np.bool_ | str):
             found[name] = str(given)
-        elif isinstance(given, tuple | list) and all(isinstance(x, str | numbers.Real | None) for x in given):
+        elif isinstance(given, tuple) and all(isinstance(x, str | numbers.Real | None) for x in given):
             found[name] = str(tuple(x.item() if isinstance(x, np.generic) else x for x in given))
         elif isinstance(given, numbers.Integral):
             found[name] = int(given)

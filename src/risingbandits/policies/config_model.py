@@ -52,6 +52,7 @@ class Space(NamedTuple):
     names: list[str]  # and what these are called
     prior: Floats  # what earlier runs say of their scores
     deviations: Floats
+    alike: Ints  # arms of which nothing is known, next to others
 
     @classmethod
     def of(cls, knowledge: Knowledge | None, n_arms: int) -> Space:
@@ -61,10 +62,11 @@ class Space(NamedTuple):
         features = Features([config for config in configs if config])
         prior = np.zeros(n_arms) if known.means is None else known.means
         deviations = np.ones(n_arms) if known.deviations is None else known.deviations
-        points, unknown = features.points(configs), [i for i, config in enumerate(configs) if not config]
+        points, unknown = features.points(configs), np.flatnonzero([not config for config in configs])
         if len(unknown) < n_arms:
             points[unknown] = _FAR * np.arange(1, len(unknown) + 1)[:, None]
-        return cls(points, features.groups(), features.names, prior, deviations)
+        alike = unknown[prior[unknown] == 0.0] if features.names else unknown[:0]
+        return cls(points, features.groups(), features.names, prior, deviations, alike)
 
 
 class _Learnt(NamedTuple):
@@ -244,6 +246,11 @@ class ConfigModel(PlainPolicy):
     def _send(self, available: Any) -> int:
         """The arm that is sent to its next rung."""
         rng = np.random.default_rng([self.seed, self.asks])
+        alike = self._given.alike
+        alike = alike[available[alike] & (self.counts[alike] == 0) & (self.goals[alike] == 0)]
+        if len(alike) > 1:  # the first stands for all, so that they are started in the order of their numbers
+            available = available.copy()
+            available[alike[1:]] = False
         new = np.flatnonzero(available & (self.counts == 0) & (self.goals == 0))
         has_prior = bool(self._given.prior.any())
         if len(new) and has_prior and not self.starts and not self.told:

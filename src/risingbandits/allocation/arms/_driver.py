@@ -267,8 +267,7 @@ class Driver:
                 log.warning("checkpoints of %s that are no longer needed could not be removed: %s", pull.arm, error)
             if self.economy is not None:
                 self.economy.tidy()
-            if pull.n == 1:
-                self._keep_config(pull.arm)
+            self._keep_config(pull.arm)
             self.display.told(pull, outcome.reward)
             ledger = self.allocator.ledger
             if ledger.told & (ledger.told - 1) == 0 or ledger.finished:  # often enough to save most of the budget
@@ -284,6 +283,8 @@ class Driver:
 
     def _keep_config(self, arm: str) -> None:
         """Store the config of an arm that was made in its first pull; it is already told, so this must not fail."""
+        if self.allocator.ledger.arm(arm).config:
+            return
         found = own_config(self.arms[arm].given)
         try:
             if found:

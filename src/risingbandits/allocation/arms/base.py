@@ -186,5 +186,5 @@ def _plain(arm: Any, attribute: str) -> dict[str, float | str]:
     found = {}
     for name, value in said.items() if isinstance(said, Mapping) else ():
         with suppress(RisingBanditsError):
-            found.update(check_config("config", {name: value}))
+            found.update(check_config("config", {name: tuple(value) if isinstance(value, list) else value}))
     return found
