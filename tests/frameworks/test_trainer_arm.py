@@ -19,7 +19,7 @@ from transformers import (
 )
 
 from frameworks.digits import IMAGES, LABELS, TRAIN, VALID
-from risingbandits import Allocator, RisingBanditsError
+from risingbandits import RisingBanditsError
 from risingbandits.allocation import Pull
 from risingbandits.integrations import TrainerArm
 from risingbandits.integrations.frameworks._randomness import Randomness
@@ -120,18 +120,6 @@ def test_checkpoint_is_the_trainers_own(tmp_path: Path) -> None:
     state = (tmp_path / "saved" / "checkpoint" / "trainer_state.json").read_text()
     assert '"global_step": 8' in state
     assert [path.name for path in arm.work.iterdir()] == ["checkpoint-8"]
-
-
-def test_a_finished_run_that_is_started_again_has_the_trained_model(tmp_path: Path) -> None:
-    first = make()
-    Allocator({"a": first}, budget=2, direction="minimize", reward_range=None, store=tmp_path / "run.db").run()
-    again = make()
-    allocator = Allocator({"a": again}, budget=2, direction="minimize", reward_range=None, store=tmp_path / "run.db")
-    allocator.run()
-    assert allocator.recommend() == "a"
-    assert again.pulls == 2
-    for mine, expected in zip(again.trainer.model.parameters(), first.trainer.model.parameters(), strict=True):
-        assert torch.equal(mine, expected)
 
 
 def test_costs() -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
-import sys
 import time
 from collections import Counter
 from pathlib import Path
@@ -292,26 +290,6 @@ def test_how_far_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = allocation_page(log, "run.db").html()
     assert "box, process 77" in page
     assert "other, process 5" in page
-
-
-def test_a_live_page_tells_no_time_where_nobody_is_at_work(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The process that asked for the pull has ended without a word; `show` says the same."""
-    path = tmp_path / "run.db"
-    code = (
-        "import os, sys; from risingbandits import Allocator\n"
-        "allocator = Allocator(['a', 'b'], 8, store=sys.argv[1], policy='round-robin')\n"
-        "allocator.tell(allocator.ask(), 0.5); assert allocator.ask(); os._exit(0)"
-    )
-    subprocess.run([sys.executable, "-c", code, str(path)], check=True)
-    with Follower(path) as follower:
-        follower.read_all()
-        live, kept = first_screen(follower.log, live=True), first_screen(follower.log)
-    ended = "the process of the pull in flight has ended"
-    assert live["time left"][1:] == ("stopped", f"{ended}: run it again to continue; 7 pulls left", True)
-    assert live["being pulled"][1] == "none now"
-    assert (kept["left"][1], kept["being pulled"][1]) == ("7 pulls", "b"), "a file looks at no process"
-    assert run(["status", str(path)]) == 0
-    assert ended in " ".join(capsys.readouterr().out.split())
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from risingbandits.logs.replay import Course, Replay
 from risingbandits.reports._figure_data import BLACK, MUTED, Line, coloured
 from risingbandits.reports._tables import outcome_table, spending_table
 from risingbandits.reports.pages import _plotly_figures as draw
-from risingbandits.reports.pages.layout import Block, Code, Fact, Facts, Figure, Page, Section, Table, Text
+from risingbandits.reports.pages.layout import Code, Fact, Facts, Figure, Page, Section, Table, Text
 
 _MOST_ARMS = 12  # shown one by one; the others together, or grey
 _PLACES = [coloured(number) for number in range(_MOST_ARMS)]
@@ -27,14 +27,11 @@ _HOW_TO_READ = (
 )
 
 
-def write_replay_page(outcome: Replay, advice: Advice, path: Path, *, metric: str = "value", command: str = "") -> None:
+def write_replay_page(outcome: Replay, advice: Advice, path: Path, *, metric: str, command: str) -> None:
     """Write the page of a replay with its advice, whole or not at all; ``command`` is how to make it again."""
     label = advice.policy if advice.policy is not None else next(iter(outcome.reward))
     course = outcome.course(label)
     arms = _shown(outcome, course)
-    closing: list[Block] = [Text("how-to-read", _HOW_TO_READ)]
-    if command:
-        closing.append(Code("command", "The command", command))
     table = spending_table(outcome)
     note = f"{_MOST_ROWS:,} of {len(table.rows):,} arms are listed." if len(table.rows) > _MOST_ROWS else ""
     spent = Table("spent", table._replace(rows=table.rows[:_MOST_ROWS]), note=note)
@@ -44,7 +41,9 @@ def write_replay_page(outcome: Replay, advice: Advice, path: Path, *, metric: st
         Section("race", f"The race with {label}", [_fed(outcome, course, arms), _race(outcome, course, arms, metric)]),
         Section("curves", "What was recorded", [_recorded(outcome, arms, metric)]),
         Section("policies", "All policies", [Table("outcome", outcome_table(outcome)), spent]),
-        Section("about", "How to read it", closing),
+        Section(
+            "about", "How to read it", [Text("how-to-read", _HOW_TO_READ), Code("command", "The command", command)]
+        ),
     ]
     write_whole(path, Page(f"Replay: {metric}", advice.sentences[0], sections).html().encode())
 
