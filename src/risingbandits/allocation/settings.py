@@ -34,7 +34,7 @@ from risingbandits.allocation.budget import Budget, as_budget
 from risingbandits.allocation.events import WrittenByNewer
 from risingbandits.allocation.pull import OutOfRange
 from risingbandits.allocation.starting.prior import Prior
-from risingbandits.policies import Policy, REdUCB, get_policy, policy_class
+from risingbandits.policies import Policy, get_policy, policy_class
 from risingbandits.policies._settings import or_none
 from risingbandits.policies.base import DIRECTIONS
 from risingbandits.policies.objectives import DEFAULT, Objective
@@ -128,12 +128,13 @@ def choose_policy(
     """
     objective = Objective.get(objective)
     if policy is None:
-        # For sums of rewards of unknown range R-ed-UCB, which needs neither their scale nor a ceiling.
-        chosen = REdUCB() if objective.sums_rewards and reward_range is None else objective.policy()
+        chosen = objective.policy()
     else:
         chosen = get_policy(policy) if isinstance(policy, str) else policy.replace()
     if "objective" in chosen.get_params():
         chosen = chosen.replace(objective=objective.name)
+    if reward_range is None and objective.sums_rewards and "bounded" in chosen.get_params():
+        chosen = chosen.replace(bounded=False)  # the default, which then depends on no scale
     if reward_range is None:
         has_ceiling = isinstance(policy, str) and "cap" in chosen.get_params()
         if chosen.reward_range is not None or has_ceiling:
@@ -330,8 +331,6 @@ class Settings:
         if self.reward_range is not None and not self.reward_range[0] <= reward <= self.reward_range[1]:
             low, high = self.reward_range
             way = 'reward_range=None, in plans "unknown", takes any number'
-            if self.objective == "cumulative":
-                way = 'objective="cumulative" needs the range of all rewards'
             loss = '; for a loss, also direction="minimize"' if self.direction == "maximize" else ""
             raise OutOfRange(f"{name} must lie in reward_range ({low:g}, {high:g}), got {shown(value)}; {way}{loss}.")
         return reward

@@ -133,7 +133,6 @@ def test_who_looks_at_costs_is_said(tmp_path: Path) -> None:
         "arms are compared by reward per cost": {"objective": "cumulative"},
         "arms are compared at equal cost": {},
         "policy round-robin ignores them": {"policy": "round-robin"},
-        "policy auto ignores them": {"objective": "cumulative", "reward_range": None, "policy": Auto(bounded=False)},
     }
     for rule, settings in rules.items():
         allocator = Allocator(["a", "b"], Budget(cost=100.0), **settings)

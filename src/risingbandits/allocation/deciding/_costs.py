@@ -2,8 +2,9 @@
 
 A policy counts rounds, all of equal value. If pulls of one arm cost more than those of another, a round is what one
 pull of the cheapest arm costs: a pull that costs k times as much is told to the policy as k rounds. For cumulative
-reward, its reward is spread over them, so that arms are compared by reward per cost; for best-arm identification, each
-round has the level that was reached, so that arms are compared at equal spending.
+reward, its reward is spread over them, so that arms are compared by reward per cost; rewards then count from the lower
+end of their range or, if that is unknown, from the first one. For best-arm identification, each round has the level
+that was reached, so that arms are compared at equal spending.
 """
 
 from __future__ import annotations
@@ -74,6 +75,7 @@ class Costs(Option):
 
     def __init__(self, settings: Settings) -> None:
         self.earns = Objective.get(settings.objective).sums_rewards  # or the level that arms reach is what counts
+        self.zero = None if self.earns and settings.reward_range is None else 0.0  # of rewards; None: the first one
         self.pulls = self.sums = self.squares = np.zeros(0)  # of this run, what they cost, and the squares of that
         self.taken = self.rate = np.ones(0)  # rounds that a pull is told as, and what its reward is multiplied by
         self.owed = self.worth = self.counted = np.zeros(0)  # rounds, rewards and pulls that are not told yet
@@ -119,8 +121,10 @@ class Costs(Option):
         """Tell a pull as rounds: none yet if it is only a part of one, each with the mean of the pulls in them."""
         if cost is not None:
             self._take(place, cost)
+        if self.zero is None:
+            self.zero = value
         self.owed[place] += self.taken[place]
-        self.worth[place] += self.rate[place] * value
+        self.worth[place] += self.rate[place] * (value - self.zero)
         self.counted[place] += 1.0
         rounds = int(self.owed[place] + _SLACK)
         if rounds == 0:
@@ -151,13 +155,14 @@ class Costs(Option):
     def to_dict(self) -> dict[str, Any]:
         """As plain values for JSON."""
         plain: dict[str, Any] = {name: getattr(self, name).tolist() for name in _ARRAYS}
-        return {**plain, **{name: getattr(self, name) for name in _NUMBERS}}
+        return {**plain, **{name: getattr(self, name) for name in _NUMBERS}, "zero": self.zero}
 
     def restore(self, ledger: Ledger, plain: dict[str, Any]) -> None:
         """As `to_dict` was."""
         for name in _ARRAYS:
             setattr(self, name, np.array(plain[name], dtype=np.float64))
         self.unit, self.cheapest = (float(plain[name]) for name in _NUMBERS)
+        self.zero = plain["zero"]
 
 
 # -- what is said of costs -------------------------------------------------------------------------------------------
@@ -182,12 +187,8 @@ def cost_sentence(ledger: Ledger) -> str:
 
 
 def compares_costs(settings: Settings) -> bool:
-    """Whether arms are compared by cost: for the default policy, where a budget is in cost or seconds.
-
-    What a reward is worth is counted from the lower end of its range, so sums of rewards need one.
-    """
-    unknown = settings.reward_range is None and Objective.get(settings.objective).sums_rewards
-    return settings.policy.name == Auto.name and settings.budget.pulls is None and not unknown
+    """Whether arms are compared by cost: for the default policy, where a budget is in cost or seconds."""
+    return settings.policy.name == Auto.name and settings.budget.pulls is None
 
 
 def cost_rule(settings: Settings) -> str:
