@@ -22,7 +22,10 @@ _OPEN = -1
 class SlowCumulative:
     """``ask`` and ``tell``; ``seen`` counts what happened, so that a test can ask for all of it."""
 
-    def __init__(self, horizon: int | None, order: list[int], numbers: dict[str, float], patience: float) -> None:
+    def __init__(
+        self, horizon: int | None, order: list[int], numbers: dict[str, float], patience: float, offset: float = 0.0
+    ) -> None:
+        self.offset = offset
         self.horizon, self.order, self.numbers, self.patience = horizon, order, numbers, patience
         self.rewards: dict[int, list[float]] = {arm: [] for arm in order}
         self.opened: list[int] = []
@@ -35,6 +38,7 @@ class SlowCumulative:
         self.bounds: dict[int, tuple[float, float]] = {}  # the upper quantile and the rounds left then
         self.lines: dict[int, tuple[float, float, int, float]] = {}  # level, slope, pulls then, level surely reached
         self.batches: dict[int, list[tuple[float, float, float]]] = {}  # weight, centre, mean
+        self.taken: dict[int, int] = {}  # pulls in batches
         self.variances: dict[int, float] = {}
         plan = 1_000_000 if horizon is None else horizon
         self.paces = [0.5 * 2 ** (i / 2) for i in range(200) if 0.5 * 2 ** (i / 2) <= 4 * plan * (1 + 1e-9)]
@@ -48,7 +52,7 @@ class SlowCumulative:
 
     @property
     def noise(self) -> float:
-        bends = [(r[n] - 2 * r[n - 1] + r[n - 2]) ** 2 / 6 for r in self.rewards.values() for n in range(2, len(r))]
+        bends = [(r[n] - 2 * r[n - 1] + r[n - 2]) ** 2 / 6 for r in self.rewards.values() for n in range(3, len(r))]
         return float(np.mean(bends)) if bends else 0.0
 
     def pulls(self, arm: int) -> int:
@@ -147,7 +151,7 @@ class SlowCumulative:
             self.until = self.next_point(self.pulls(arm))
 
     def unmoved(self) -> int:
-        enough = max(2 * self.hold(), 0.25 * (self.horizon or 0))
+        enough = 2.5 * math.sqrt(self.horizon or 4 * self.t)
         left = [arm for arm in self.opened if self.pulls(arm) < enough]
         if left:
             return left[0]
@@ -162,12 +166,13 @@ class SlowCumulative:
         deep = min(self.numbers["floor"] * per_arm, self.numbers["deep"])
         deep *= min(1.0, per_arm / (self.numbers["ramp"] * arms))
         for place in range(arms):
-            more = 1 if (place + 1) / arms <= deep - math.floor(deep) + 1e-12 else 0
-            if math.floor(deep) + more < 2:
-                return None
-            if place == len(self.opened):
+            drawn = (self.offset - (place + 1) / arms) % 1.0
+            pulls = math.floor(deep) + (1 if drawn >= 1 - (deep - math.floor(deep)) - 1e-12 else 0)
+            if pulls < 2:
+                continue
+            if place >= len(self.opened):
                 return _OPEN
-            if self.pulls(self.opened[place]) < math.floor(deep) + more:
+            if self.pulls(self.opened[place]) < pulls:
                 return self.opened[place]
         return None
 
@@ -257,23 +262,22 @@ class SlowCumulative:
 
     def known(self, arm: int) -> int:
         """The pulls in batches."""
-        n = 0
-        for _ in self.batches.get(arm, []):
-            n = self.next_point(n)
-        return n
+        return self.taken.get(arm, 0)
 
     def learn(self, arm: int) -> None:
         stray = self.numbers["stray"] ** 2
         if self.changed(arm):
             self.variances[arm] = self.noise + stray
-            self.batches[arm] = []
+            self.batches[arm], self.taken[arm] = [], 0
         first = self.known(arm)
         while self.next_point(first) <= self.pulls(arm):
             last = self.next_point(first)
             x = (first + 1 + last) / 2
             weight = (last - first) / (self.noise + stray * x)
+            if first == 1:
+                self.batches[arm].clear()  # many curves jump after the first pull
             self.batches[arm].append((weight, x, float(np.mean(self.rewards[arm][first:last]))))
-            first = last
+            self.taken[arm] = first = last
 
     def mixture(self, arm: int, n: float, rounds: float, final: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Share, mean and deviation of each component: normal linear models of the batches, with b cut at 0."""

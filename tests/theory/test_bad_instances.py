@@ -26,7 +26,7 @@ from bad_instances import (
 )
 from concave_problems import random_concave
 from repaired_commit import RepairedCommit
-from risingbandits import Policy, get_policy, simulate
+from risingbandits import get_policy, simulate
 from risingbandits.policies import Auto, CommitUCB, REdUCB
 
 BAR = 0.25
@@ -79,14 +79,16 @@ def test_the_search_finds_proposition_1_and_the_odds_explain_it() -> None:
 
 
 def test_a_straight_late_arm_that_the_search_has_found() -> None:
-    """A straight line that goes on is one of the shapes of Auto, which still leaves this arm too early."""
+    """Auto took the jump after the first pull for the shape of the arm, and lost 78 %; others had a quarter each."""
     n = np.arange(700)
     late = np.where(n == 0, 0.0, np.minimum(1.0, 0.192 + 0.0053 * (n - 1)))
     problem = problem_of(np.vstack([np.full(700, 0.21), late, np.zeros((2, 700))]))
-    policies: list[str | Policy] = [CommitUCB(), Auto("cumulative")]
-    lost = [simulate([policy], problem, horizon=700, runs=1).summary()[0]["percent"] for policy in policies]
+    lost = [
+        simulate([policy], problem, horizon=700, runs=runs).summary()[0]["percent"]
+        for policy, runs in ((CommitUCB(), 1), (Auto("cumulative"), 20))
+    ]
     assert lost[0] < 4.0
-    assert 60.0 < lost[1] < 95.0
+    assert lost[1] < 10.0
 
 
 @pytest.mark.slow
@@ -104,12 +106,12 @@ def test_no_recommended_policy_loses_far_more_than_its_rivals(rule: str, seed: i
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("seed", "horizon", "most"), [(0, 700, 0.95), (3, 700, 0.95), (2, 2_000, 1.0), (5, 2_000, 1.0)]
+    ("seed", "horizon", "most"), [(0, 700, 0.1), (3, 700, 0.5), (2, 2_000, 0.45), (5, 2_000, 0.45)]
 )
 def test_what_the_default_may_lose_commit_ucb_does_not(seed: int, horizon: int, most: float) -> None:
     """Auto gives up slow climbers, early where pulls are few: the page "Which policy" says so."""
     worst = search(relative_to_rivals(product_player(Auto("cumulative")), rivals()), seed, horizon, begin=40, steps=120)
-    assert BAR < worst.score < most
+    assert worst.score < most
     assert relative_to_rivals(product_player(CommitUCB()), rivals())(worst.means) < 0.05
 
 

@@ -24,7 +24,7 @@ from risingbandits.policies.default import _seen as seen
 from risingbandits.policies.explanation import Moment
 
 _FIRST_ARMS = 2  # opened before anything is decided, if nothing is believed of arms
-_DEAD = 0.25  # share of the rounds that an arm gets, one after another, while all rewards are the same
+_DEAD = 2.5  # times the square root of the rounds: pulls of one arm after another while all rewards are the same
 _LEAST_DEVIATION = 0.1  # of a belief: no two tasks are the same
 _NOBODY_FORCED = -2
 
@@ -35,6 +35,8 @@ def select(state: Any, t: int, available: Mask, rng: Rng) -> int:
     if plan["drawn"][0] == 0:
         sweeps.shuffle(state.order, plan["opened"][0], state.order.shape[0], rng)
         plan["drawn"][0] = 1
+        if rng is not None:
+            plan["offset"][0] = rng.random()
     arm = plan["next"][0]
     if arm == seen.OPEN:
         arm = state.order[plan["opened"][0]]
@@ -134,8 +136,13 @@ def log_odds(state: Any, t: int) -> float:
 @kernel
 def _prior(state: Any, t: int) -> float:
     """Log odds for extrapolation by the rounds per arm."""
-    rounds = state.horizon if state.horizon > 0.0 else t + extrapolation.remaining(state, t)
-    return state.numbers["prior"][0] * math.log(max(1.0, rounds) / (state.order.shape[0] * state.patience))
+    return state.numbers["prior"][0] * math.log(_rounds(state, t) / (state.order.shape[0] * state.patience))
+
+
+@kernel
+def _rounds(state: Any, t: int) -> float:
+    """The rounds in all; if the horizon is not known, those so far and as many as are planned."""
+    return state.horizon if state.horizon > 0.0 else max(1.0, t + extrapolation.remaining(state, t))
 
 
 @rare_kernel
@@ -149,7 +156,7 @@ def _decide(state: Any, t: int) -> None:
         plan["next"][0] = seen.OPEN
         return
     if plan["span"][0] <= 0.0:
-        plan["next"][0] = _unmoved(state)
+        plan["next"][0] = _unmoved(state, t)
         return
     newest = state.order[opened - 1]
     if state.bounded and state.counts[newest] == 1 and _is_nothing(state, seen.level(state, newest, 1)):
@@ -183,14 +190,12 @@ def _is_nothing(state: Any, level: float) -> bool:
 
 
 @kernel
-def _unmoved(state: Any) -> int:
-    """While all rewards are the same, nothing is lost by staying: the first arm that was not played for long yet.
+def _unmoved(state: Any, t: int) -> int:
+    """While all rewards are the same, arms may all start late: the first one that was not played for long yet.
 
     But one arm alone says nothing about beliefs.
     """
-    enough = comparison.hold(state)
-    if state.plan["opened"][0] > 1:
-        enough = max(2.0 * enough, _DEAD * state.horizon)
+    enough = comparison.hold(state) if state.plan["opened"][0] == 1 else _DEAD * math.sqrt(_rounds(state, t))
     for place in range(state.plan["opened"][0]):
         if state.counts[state.order[place]] < enough:
             return state.order[place]
@@ -201,21 +206,20 @@ def _unmoved(state: Any) -> int:
 def _shallow(state: Any) -> int:
     """The first arm, in order, with fewer pulls than all have before any is judged.
 
-    That number is a fraction: its part after the point is the share of the arms that get one more. Arms that would get
-    one pull are left to the rules.
+    That number is a fraction: its part after the point is the share of the arms that get one more. In random order it
+    is drawn which ones, so that no horizon is the first with which the last arm is opened. Arms that would get one pull
+    are left to the rules.
     """
-    if state.horizon <= 0.0:
-        return _NOBODY_FORCED
-    n_arms, numbers = state.order.shape[0], state.numbers
+    n_arms, numbers, plan = state.order.shape[0], state.numbers, state.plan
     per_arm = state.horizon / n_arms
     deep = min(numbers["floor"][0] * per_arm, numbers["deep"][0]) * min(1.0, per_arm / (numbers["ramp"][0] * n_arms))
+    if deep < 1.0:
+        return _NOBODY_FORCED
     for place in range(n_arms):
-        pulls = math.floor(deep + 1.0 - (place + 1.0) / n_arms)
-        if pulls < 2.0:
-            return _NOBODY_FORCED
-        if place == state.plan["opened"][0]:
+        pulls = math.floor(deep + (plan["offset"][0] - (place + 1.0) / n_arms) % 1.0)
+        if pulls >= 2.0 and place >= plan["opened"][0]:
             return seen.OPEN
-        if state.counts[state.order[place]] < pulls:
+        if pulls >= 2.0 and state.counts[state.order[place]] < pulls:
             return state.order[place]
     return _NOBODY_FORCED
 
@@ -287,6 +291,7 @@ class BackTest(noise.NoisePolicy):
         state.plan["drawn"] = 1
         if rng is not None:
             state.order[:] = rng.permutation(len(state.order))
+            state.plan["offset"] = rng.random()
 
     def _take_workers(self, state: seen.State, workers: int) -> bool:
         state.plan["workers"] = workers

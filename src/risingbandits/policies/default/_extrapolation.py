@@ -125,10 +125,6 @@ def learn(state: Any, arm: int) -> None:
     if _varies_otherwise(state, arm):
         arms["variance"][arm] = variance(state)
         arms["drawn"][arm] = 0
-        arms["weight"][arm] = arms["weighted"][arm] = 0.0
-        for k in range(state.moments.shape[1]):
-            for i in range(3):
-                state.moments[arm, k, i] = 0.0
     known = arms["drawn"][arm]
     n = next_point(known)
     while n <= state.counts[arm]:
@@ -140,21 +136,23 @@ def learn(state: Any, arm: int) -> None:
 
 @rare_kernel
 def _add_batch(state: Any, arm: int, known: int, n: int) -> None:
-    """Pulls known + 1 .. n."""
+    """Pulls known + 1 .. n. The first one counts as long as it is the only one."""
     stray = _stray(state)
     pulls = float(n - known)
     x = known + 0.5 * (pulls + 1.0)
     y = (seen.total(state, arm, n) - seen.total(state, arm, known)) / pulls - state.plan["low"][0]
     w = pulls / (state.plan["noise"][0] + stray * stray * x)
-    state.arms["weight"][arm] += w
-    state.arms["weighted"][arm] += w * y
+    kept = 1.0 if known > 1 else 0.0  # of the sums: many curves jump after the first pull, which then says nothing
+    state.arms["weight"][arm] = kept * state.arms["weight"][arm] + w
+    state.arms["weighted"][arm] = kept * state.arms["weighted"][arm] + w * y
     size = state.paces.shape[0]
     for family in range(_FAMILIES):
         for i in range(size):
             g = rise(family, x / state.paces[i])
-            state.moments[arm, family * size + i, 0] += w * g
-            state.moments[arm, family * size + i, 1] += w * g * g
-            state.moments[arm, family * size + i, 2] += w * g * y
+            sums = state.moments[arm, family * size + i]
+            sums[0] = kept * sums[0] + w * g
+            sums[1] = kept * sums[1] + w * g * g
+            sums[2] = kept * sums[2] + w * g * y
 
 
 @rare_kernel

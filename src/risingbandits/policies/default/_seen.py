@@ -52,13 +52,14 @@ NUMBERS_TYPE = record_type((np.float64, " ".join(NUMBERS)))
 # span and spread, the variance of the noise, sum and number of its measurements, level of the incumbent, the level that
 # it is believed to rise to, rounds left; beliefs about arms: whether there are any, the normal score of the incumbent,
 # the slope of leads over beliefs, variances and covariance of both; pulls that are made at a time, how far the
-# incumbent of a further worker is behind; back-tests, and the squared errors of both forecasts.
+# incumbent of a further worker is behind; back-tests, and the squared errors of both forecasts; what decides which arms
+# get one pull more than others before any is judged.
 PLAN = record_type(
     (np.int64, "next until incumbent age opened drawn shapes"),
     (np.float64, "origin firsts squared_firsts low length"),
     (np.float64, "span spread noise squares measured level ceiling rounds"),
     (np.float64, "believes standing slope standing_variance slope_variance covariance workers behind"),
-    (np.float64, "tests own shared"),
+    (np.float64, "tests own shared offset"),
 )
 # Pulls that the posterior knows, pulls of the next back-test; sums of the posterior and the variance they go by; the
 # bound, the rounds left when it was taken, the expected mean; a line (level and slope at so many pulls) and the level
@@ -108,7 +109,7 @@ def take_in(state: Any, arm: int, reward: float) -> int:
         plan["squared_firsts"][0] += y * y
         _enter(state.order, plan, arm)
     earned = total(state, arm, n - 1)
-    if n > 2:  # second differences of white noise have six times its variance, those of a line none
+    if n > 3:  # second differences of white noise have six times its variance, those of a line none; pull 1 may jump
         before, earlier = total(state, arm, n - 2), total(state, arm, n - 3)
         bend = y - 2.0 * (earned - before) + (before - earlier)
         plan["squares"][0] += bend * bend / 6.0

@@ -51,8 +51,8 @@ class Auto(Policy):
     pulls have doubled, the forecasts that both made of it are compared with what it shows. The better one is believed,
     with a prior that is even at ``patience`` rounds per arm and leans to comparison with fewer and to extrapolation
     with more. Before any arm is judged, all are tried for up to 8 pulls each, if that is 2 % of the rounds at most.
-    While all rewards are the same, the arm stays. If the horizon is not known, extrapolation takes over once there were
-    about twice as many rounds per arm as ``patience``.
+    While all rewards are the same, arms are played for long one after another. If the horizon is not known,
+    extrapolation takes over once there were about twice as many rounds per arm as ``patience``.
 
     Noise is estimated from the rewards. The same seed gives the same decisions.
 
