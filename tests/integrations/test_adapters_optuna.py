@@ -140,6 +140,21 @@ def test_running_trials_are_taken_up_again(storage: Any, tmp_path: Path) -> None
     assert OptunaArms(study, train, 1).keys() == {f"trial {len(study.trials)}"}  # finished trials are no arms
 
 
+def test_a_config_that_a_crash_kept_from_being_stored_is_stored_with_a_later_pull(tmp_path: Path) -> None:
+    arms = OptunaArms(make_study(InMemoryStorage()), train, 2)
+    with Allocator(arms, budget=12, store=tmp_path / "a.sqlite") as allocator:
+        for _ in range(3):
+            pull = allocator.ask()
+            assert pull is not None
+            allocator.tell(pull, reward(arms, pull))
+        assert not any(arm.config for arm in allocator.ledger.arms)
+        allocator.run(progress=False)
+        again = {event.arm for event in list(allocator.store.events())[6:] if event.kind == "tell"}
+        assert {arm.name for arm in allocator.ledger.arms if arm.config} == again
+        for name in again:
+            assert allocator.ledger.arm(name).config == arms[name].config
+
+
 def test_an_objective_that_keeps_checkpoints_is_told_where_to_start() -> None:
     starts = []
 

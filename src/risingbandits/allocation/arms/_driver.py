@@ -267,9 +267,10 @@ class Driver:
                 log.warning("checkpoints of %s that are no longer needed could not be removed: %s", pull.arm, error)
             if self.economy is not None:
                 self.economy.tidy()
-            self._keep_config(pull.arm)
             self.display.told(pull, outcome.reward)
             ledger = self.allocator.ledger
+            if not ledger.arm(pull.arm).config:
+                self._keep_config(pull.arm)
             if ledger.told & (ledger.told - 1) == 0 or ledger.finished:  # often enough to save most of the budget
                 self.allocator.doubt_direction()
 
@@ -283,8 +284,6 @@ class Driver:
 
     def _keep_config(self, arm: str) -> None:
         """Store the config of an arm that was made in its first pull; it is already told, so this must not fail."""
-        if self.allocator.ledger.arm(arm).config:
-            return
         found = own_config(self.arms[arm].given)
         try:
             if found:
