@@ -99,7 +99,7 @@ def _end_batch(state: Any, t: int, arm: int, n: int, due: bool) -> None:
 def _is_open(state: Any) -> bool:
     """Whether the back-test may still decide which forecast is believed."""
     prior, most = _prior(state, 0), state.numbers["most"][0]
-    return state.bounded and state.horizon > 0.0 and -most <= prior < most
+    return state.horizon > 0.0 and -most <= prior < most
 
 
 @rare_kernel
@@ -159,13 +159,13 @@ def _decide(state: Any, t: int) -> None:
         plan["next"][0] = _unmoved(state, t)
         return
     newest = state.order[opened - 1]
-    if state.bounded and state.counts[newest] == 1 and _is_nothing(state, seen.level(state, newest, 1)):
+    if state.counts[newest] == 1 and _is_nothing(state, seen.level(state, newest, 1)):
         plan["next"][0], plan["until"][0] = newest, 2  # many scores start at 0, then jump
         return
     plan["next"][0] = _shallow(state)
     if plan["next"][0] != _NOBODY_FORCED:
         return
-    if state.bounded and log_odds(state, t) >= 0.0:
+    if log_odds(state, t) >= 0.0:
         plan["shapes"][0] = 1
         arm = seen.OPEN
         if opened == n_arms or comparison.choose(state, plan, None) != seen.OPEN:

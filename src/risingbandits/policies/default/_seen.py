@@ -44,6 +44,7 @@ NUMBERS: dict[str, float] = {
     "deep": 8.0,  # ... with at most so many pulls each, ...
     "ramp": 9.0,  # ... and less where there are fewer than that many rounds per arm for each arm
 }
+_SPANS = 3.0  # that rewards are believed to range over, if it is not known
 NUMBERS_TYPE = record_type((np.float64, " ".join(NUMBERS)))
 
 # The arm to play next (OPEN: one more) and up to how many pulls, the incumbent (NOBODY) and its pulls, how many
@@ -171,7 +172,7 @@ def look(state: Any) -> None:
     apart = math.sqrt(max(0.0, plan["squared_firsts"][0] / opened - mean * mean))
     plan["span"][0] = max(0.0, top - mean) + apart
     plan["low"][0] = -plan["origin"][0] if state.bounded else mean - apart
-    plan["length"][0] = 1.0 if state.bounded else plan["span"][0]
+    plan["length"][0] = 1.0 if state.bounded else _SPANS * plan["span"][0]
 
 
 @kernel

@@ -69,7 +69,7 @@ class Auto(Policy):
         Rounds per arm at which both rules are believed alike, if rewards are summed. Lower, and slow starters that end
         best are found sooner; higher, and less is lost on arms that learn alike (docs/how-it-decides.md).
     bounded : bool
-        Whether rewards lie in [0, 1]. If not, nothing is extrapolated, and the rule does not depend on their scale.
+        Whether rewards lie in [0, 1]. If not, their range is estimated, and the rule does not depend on their scale.
 
     Examples
     --------
