@@ -25,6 +25,7 @@ from risingbandits import (
     policy_names,
 )
 from risingbandits.allocation.settings import as_arguments
+from risingbandits.allocation.stores._memory import MemoryStore
 from risingbandits.policies import EpsilonGreedy
 
 
@@ -161,6 +162,31 @@ def test_a_failed_pull_comes_first_whatever_the_policy_would_draw() -> None:
         again = asked(allocator)
         assert (again.arm, again.n, again.attempt) == (pull.arm, pull.n, 2)
         allocator.tell(again, 0.5)
+
+
+def test_a_late_tell_cannot_overdraw_the_budget() -> None:
+    allocator = Allocator(["a", "b"], 1)
+    pull = asked(allocator)
+    allocator.mask(pull.arm)
+    allocator.release(pull)
+    other = asked(allocator)
+    assert other.arm != pull.arm
+    assert not allocator.tell(pull, 0.3), "its share of the budget is with another pull"
+    assert allocator.tell(other, 0.3)
+    assert (allocator.spent, allocator.ask()) == (1, None)
+
+
+def test_renewed_leases_last() -> None:
+    now = [0.0]
+    allocator = Allocator(["a"], 10, store=MemoryStore(clock=lambda: now[0]), execution=Execution(lease=10.0))
+    pull = asked(allocator)
+    for now[0] in (9.0, 18.0, 27.0):
+        assert allocator.renew(pull)
+        with pytest.raises(NoArmAvailable, match="in flight"):
+            allocator.ask()
+    now[0] = 37.0
+    assert asked(allocator).attempt == 2
+    assert not allocator.renew(pull)
 
 
 def test_no_arm_free() -> None:
