@@ -23,19 +23,16 @@ def look(state: Any, t: int) -> None:
     """Find the incumbent and how far arms lie apart, as of round t.
 
     The spread is the root mean square of how far open arms are from the incumbent at equal resource, less what noise
-    explains; what is believed before any arm is seen counts as one more arm. With beliefs about arms, it is relative to
-    how far they were expected to be.
+    explains; what is believed before any arm is seen counts as one more arm.
     """
     plan = state.plan
     crown(state, plan, surest(state, None))
     squares = (state.numbers["apart"][0] * plan["length"][0]) ** 2
-    expected_squares = 1.0
     for place in range(plan["opened"][0]):
         arm = state.order[place]
         if arm != plan["incumbent"][0]:
             squares += max(0.0, ahead(state, plan, arm) ** 2 - noise_of(state, plan, state.counts[arm]))
-            expected_squares += _expected_square(state, plan, arm)
-    plan["spread"][0] = math.sqrt(squares / expected_squares)
+    plan["spread"][0] = math.sqrt(squares / plan["opened"][0])
     plan["rounds"][0] = (state.horizon - t if state.horizon > 0.0 else t) / max(1.0, plan["workers"][0])
     if plan["believes"][0] > 0.0 and plan["spread"][0] > 0.0:
         _learn_slope(state, plan)
@@ -237,18 +234,6 @@ def belief(state: Any, plan: Records, arm: int) -> tuple[float, float]:
     own = 1.0 - min(1.0, slope * slope) * (1.0 - state.beliefs[arm, 1] ** 2)
     shared = plan["standing_variance"][0] + score * (score * plan["slope_variance"][0] - 2.0 * plan["covariance"][0])
     return slope * score - plan["standing"][0], own + shared
-
-
-@kernel
-def _expected_square(state: Any, plan: Records, arm: int) -> float:
-    """The square that was expected of the arm's lead over the incumbent, in spreads; 1 without beliefs."""
-    if plan["believes"][0] == 0.0:
-        return 1.0
-    b = plan["incumbent"][0]
-    apart = state.beliefs[arm, 0] - state.beliefs[b, 0]
-    square = (1.0 + state.numbers["slope"][0] ** 2) * apart * apart
-    square += state.beliefs[arm, 1] ** 2 + state.beliefs[b, 1] ** 2
-    return (1.0 - state.numbers["behind"][0] ** 2) * square
 
 
 @rare_kernel
