@@ -184,7 +184,7 @@ def look_back(
         Prior(beliefs, len(runs), float(np.mean(measured)) if measured else None),
         runs,
         agreements[: len(runs)],
-        [run.name for run in sources if run not in used],
+        [run.name for run in sources if not run.guessed and len(run.scores) < LEAST_ARMS],
         found.lengths,
         list(ambiguous),
     )
