@@ -139,7 +139,7 @@ def test_without_configs_the_default_believes_earlier_runs() -> None:
 
 
 def test_slope_and_standing_are_those_of_least_squares() -> None:
-    """Leads are slope times belief less standing; the slope is believed to be 1 +- 1.5, the standing anything."""
+    """Leads are slope times belief less standing; the slope is believed to be 1 +- 1, the standing anything."""
     rng = np.random.default_rng(3)
     wrong = -process.normal_scores(np.array([value(arm, 30) for arm in range(30)]))
     policy = informed("cumulative", means=wrong, deviations=rng.uniform(0.4, 1.0, 30))
@@ -158,8 +158,8 @@ def test_slope_and_standing_are_those_of_least_squares() -> None:
         blur = np.array([interpreted(comparison._blur)(state, plan, policy.pulls[i]) for i in opened]) / unit**2
         root = np.sqrt(state.beliefs[opened, 1] ** 2 + blur)
         rows = np.column_stack([state.beliefs[opened, 0], -np.ones(len(opened))]) / root[:, None]
-        precision = rows.T @ rows + np.diag([1.5**-2, 0.0])
-        found = np.linalg.solve(precision, rows.T @ (leads / root) + [1.5**-2, 0.0])
+        precision = rows.T @ rows + np.diag([1.0, 0.0])
+        found = np.linalg.solve(precision, rows.T @ (leads / root) + [1.0, 0.0])
         spread = np.linalg.inv(precision)
         if len(opened) > 1:  # a standard error more
             found[1] += 1.0 / math.sqrt((1.0 / root**2).sum())

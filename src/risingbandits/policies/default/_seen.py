@@ -28,7 +28,6 @@ NUMBERS: dict[str, float] = {
     "on_the_way": 0.5,  # share of the distance at the end that an arm is behind during a trial
     "caution": 0.75,  # standard errors by which levels are lowered where the incumbent is chosen
     "hold": 2.0,  # times the cube root of the horizon: pulls of the first incumbent before a third arm is opened
-    "slope": 1.5,  # how far the slope of leads over beliefs may be from 1
     # extrapolation
     "rise": 0.5,  # of the range of rewards: how far a curve is believed to rise, ...
     "rise_spread": 0.4,  # ... give or take
