@@ -240,9 +240,9 @@ def belief(state: Any, plan: Records, arm: int) -> tuple[float, float]:
 def _learn_slope(state: Any, plan: Records) -> None:
     """The slope of open arms' leads over what was believed of them, and the incumbent's standing, its normal score.
 
-    Leads are the slope times the beliefs, less the standing. The slope is believed to be 1, with a deviation of 1: a few
-    arms can show that beliefs say nothing here, or the opposite. The best of several arms may owe its place to noise:
-    then the standing counts a standard error more, so that noise alone starts no further arms.
+    Leads are the slope times the beliefs, less the standing. The slope is believed to be 1, with a deviation of 1, so
+    that a few arms can show that beliefs say nothing here, or the opposite. The best of several may owe its place to
+    noise: then the standing counts a standard error more, so that noise alone starts no further arms.
     """
     square = unit(state, plan) ** 2
     weights = weighted = lead_sum = 0.0
