@@ -40,6 +40,7 @@ def test_differences_are_paired_and_bars_are_judged() -> None:
     cliff = {f"T = {t}": {f"T = {t}": [30.0 if t < 600 else 5.0]} for t in HORIZONS}
     lines = list(program.limit_lines({"scan, three arms": cliff}))
     assert lines[0] == ("scan, three arms: largest step", "25.0, at T = 609", "at most 5: NO")
+    assert lines[1] == ("scan, three arms: largest loss", "30.0, at T = 60", "")
 
 
 def test_the_program_plays_a_part_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
