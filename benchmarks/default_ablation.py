@@ -35,17 +35,15 @@ from risingbandits.policies.default.auto import Auto
 
 SEED, ORDERS, FEW, SUMS = 50, 10, (3, 5), "cumulative"
 
-NEVER, AT_ONCE = 1e12, 1e-12
+NEVER = 1e12
 VARIANTS: dict[str, float] = {  # what each number is changed to: its absence, or what is nearest to it
     "apart": 0.05,
     "behind": 0.0,
     "drift": 0.0,
     "chance": 1.0,
     "on_the_way": 0.0,
-    "caution": 0.0,
     "hold": 0.0,
     "rise": 0.4,
-    "rise_spread": 0.5,
     "start": 0.4,
     "tail": 0.5,
     "sunk": 0.0,
@@ -55,7 +53,6 @@ VARIANTS: dict[str, float] = {  # what each number is changed to: its absence, o
     "most": 0.0,
     "floor": 0.0,
     "deep": NEVER,
-    "ramp": AT_ONCE,
 }
 
 

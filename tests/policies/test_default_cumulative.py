@@ -213,7 +213,7 @@ CURVES = {
     [
         ("cross", 200, 0.01, True, {"tried before any is judged", "next to nothing", "extrapolated"}),
         ("cross", 700, 0.1, True, {"tried before any is judged", "extrapolated"}),
-        ("cross", 260, 0.01, True, {"tried before any is judged", "extrapolated"}),
+        ("cross", 310, 0.01, True, {"tried before any is judged", "extrapolated"}),
         ("cross", 190, 0.02, False, {"extrapolated", "incumbent"}),
         ("alike", 60, 0.01, True, {"incumbent", "tried"}),
         ("alike", 250, 0.03, True, {"opened", "tried", "incumbent", "extrapolated"}),

@@ -83,9 +83,7 @@ class SlowCumulative:
         tested = due and self.horizon is not None and -self.numbers["most"] <= self.prior() < self.numbers["most"]
         if tested:
             self.test(arm, n)
-        self.incumbent = max(
-            self.opened, key=lambda a: self.now(a) - self.numbers["caution"] * math.sqrt(self.error(self.pulls(a)))
-        )
+        self.incumbent = max(self.opened, key=self.now)
         if tested:
             self.shared[arm] = self.ahead(arm)
         if due:
@@ -162,9 +160,7 @@ class SlowCumulative:
         if self.horizon is None:
             return None
         arms = len(self.order)
-        per_arm = self.horizon / arms
-        deep = min(self.numbers["floor"] * per_arm, self.numbers["deep"])
-        deep *= min(1.0, per_arm / (self.numbers["ramp"] * arms))
+        deep = min(self.numbers["floor"] * self.horizon / arms, self.numbers["deep"])
         for place in range(arms):
             drawn = (self.offset - (place + 1) / arms) % 1.0
             pulls = math.floor(deep) + (1 if drawn >= 1 - (deep - math.floor(deep)) - 1e-12 else 0)
@@ -298,7 +294,7 @@ class SlowCumulative:
                         precision = np.eye(2) / numbers["start"] ** 2
                         design, at = np.stack([np.ones_like(g), g], 1), np.array([1.0, ahead])
                     else:
-                        center, precision = np.array([numbers["rise"]]), np.eye(1) / numbers["rise_spread"] ** 2
+                        center, precision = np.array([numbers["rise"]]), np.eye(1) / numbers["rise"] ** 2
                         design, at = g[:, None], np.array([ahead])
                     posterior = precision + design.T @ (w[:, None] * design)
                     right = precision @ center + design.T @ (w * y)

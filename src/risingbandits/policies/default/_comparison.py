@@ -26,7 +26,7 @@ def look(state: Any, t: int) -> None:
     explains; what is believed before any arm is seen counts as one more arm.
     """
     plan = state.plan
-    crown(state, plan, surest(state, None))
+    crown(state, plan, highest(state, None))
     squares = (state.numbers["apart"][0] * plan["length"][0]) ** 2
     for place in range(plan["opened"][0]):
         arm = state.order[place]
@@ -49,15 +49,14 @@ def crown(state: Any, plan: Records, b: int) -> None:
 
 
 @kernel
-def surest(state: Any, available: Mask) -> int:
-    """The available open arm with the highest sure level, the first opened among equals; NOBODY if there is none."""
+def highest(state: Any, available: Mask) -> int:
+    """The available open arm with the highest level, the first opened among equals; NOBODY if there is none."""
     b = seen.NOBODY
     best = -math.inf
     for place in range(state.plan["opened"][0]):
         arm = state.order[place]
         if available is None or available[arm]:
-            n = state.counts[arm]
-            value = seen.level(state, arm, n) - state.numbers["caution"][0] * math.sqrt(seen.error(state, n))
+            value = seen.level(state, arm, state.counts[arm])
             if b == seen.NOBODY or value > best:
                 best = value
                 b = arm

@@ -47,11 +47,11 @@ def select(state: Any, t: int, available: Mask, rng: Rng) -> int:
 def _instead(state: Any, t: int, available: Any) -> int:
     """The arm of an ask that cannot have the planned one: what would be decided about the free arms alone.
 
-    Its incumbent is the surest free arm, believed to rise like the first one, and to end as far behind as believed.
-    Nothing is kept of it.
+    Its incumbent is the free arm with the highest level, believed to rise like the first one, and to end as far behind
+    as believed. Nothing is kept of it.
     """
     closed = seen.first_closed(state, available)
-    b = comparison.surest(state, available)
+    b = comparison.highest(state, available)
     first = state.plan["incumbent"][0]
     if b == seen.NOBODY or (closed != seen.NOBODY and (first == seen.NOBODY or state.plan["next"][0] == seen.OPEN)):
         return max(0, closed)
@@ -211,8 +211,7 @@ def _shallow(state: Any) -> int:
     are left to the rules.
     """
     n_arms, numbers, plan = state.order.shape[0], state.numbers, state.plan
-    per_arm = state.horizon / n_arms
-    deep = min(numbers["floor"][0] * per_arm, numbers["deep"][0]) * min(1.0, per_arm / (numbers["ramp"][0] * n_arms))
+    deep = min(numbers["floor"][0] * state.horizon / n_arms, numbers["deep"][0])
     if deep < 1.0:
         return _NOBODY_FORCED
     for place in range(n_arms):

@@ -164,8 +164,8 @@ def weigh(state: Any, arm: int, n: float, rounds: float, final: bool) -> int:
     work, size = state.work, state.paces.shape[0]
     every, length = _FAMILIES * size, state.plan["length"][0]
     weight, weighted = state.arms["weight"][arm], state.arms["weighted"][arm]
-    p0 = 1.0 / (state.numbers["rise_spread"][0] * length) ** 2
     b0 = state.numbers["rise"][0] * length
+    p0 = 1.0 / (b0 * b0)
     a1 = state.numbers["start"][0] * length
     p1 = 1.0 / (a1 * a1)
     top = -math.inf

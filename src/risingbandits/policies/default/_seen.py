@@ -26,11 +26,9 @@ NUMBERS: dict[str, float] = {
     "drift": 0.5,  # spreads that an arm may still move after its first pull; after n pulls an n-th of it
     "chance": 1.0 / 3.0,  # with m open arms, what an unopened one may bring counts chance / m
     "on_the_way": 0.5,  # share of the distance at the end that an arm is behind during a trial
-    "caution": 0.75,  # standard errors by which levels are lowered where the incumbent is chosen
     "hold": 2.0,  # times the cube root of the horizon: pulls of the first incumbent before a third arm is opened
     # extrapolation
-    "rise": 0.5,  # of the range of rewards: how far a curve is believed to rise, ...
-    "rise_spread": 0.4,  # ... give or take
+    "rise": 0.5,  # of the range of rewards: how far a curve is believed to rise, give or take
     "start": 0.3,  # where a curve starts that does not start at the lower end, and how far it rises then; give or take
     "tail": 0.005,  # largest chance that the bound of an arm leaves
     "sunk": 3.0,  # weight of what exploring has cost
@@ -40,8 +38,7 @@ NUMBERS: dict[str, float] = {
     "alike": 0.05,  # of the range: errors of forecasts below this are all alike, and first rewards next to nothing
     "most": 4.0,  # most log odds that the back-test counts
     "floor": 0.02,  # share of the rounds with which all arms are tried before any is judged, ...
-    "deep": 8.0,  # ... with at most so many pulls each, ...
-    "ramp": 9.0,  # ... and less where there are fewer than that many rounds per arm for each arm
+    "deep": 8.0,  # ... with at most so many pulls each
 }
 _SPANS = 3.0  # that rewards are believed to range over, if it is not known
 NUMBERS_TYPE = record_type((np.float64, " ".join(NUMBERS)))

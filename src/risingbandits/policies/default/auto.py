@@ -45,7 +45,7 @@ class Auto(Policy):
     and so how many arms to start.
 
     If the sum of the rewards counts, two rules make forecasts, and one of them decides. *Comparison* holds arms against
-    the incumbent, the arm with the highest sure level, at equal resource, and tries an arm, open or new, if what it may
+    the incumbent, the arm with the highest level, at equal resource, and tries an arm, open or new, if what it may
     turn out to be ahead exceeds what the trial loses. *Extrapolation* takes each arm's own shape, from a family of
     rising curves, and plays the arm that may bring most in the rounds left. At an arm's first pull, and whenever its
     pulls have doubled, the forecasts that both made of it are compared with what it shows. The better one is believed,
