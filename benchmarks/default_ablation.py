@@ -90,7 +90,8 @@ def problems(data: str | None, quick: bool) -> Iterator[Played]:
         for task in tasks:
             for budget in task.budgets(SUMS, (5, 20, 50)):
                 number = seed_of(SEED, f"{family} {task.name}", budget)
-                yield Played("real", f"{family} {task.name}", "share", ReplayedProblem(task, budget, orders, SUMS, number))
+                problem: Problem = ReplayedProblem(task, budget, orders, SUMS, number)
+                yield Played("real", f"{family} {task.name}", "share", problem)
             for n_arms in FEW:
                 some = few_arms(task, n_arms, SEED)
                 for budget in some.budgets(SUMS, (20, 100)):
