@@ -344,8 +344,8 @@ def limit_lines(found: Mapping[str, Runs]) -> Iterator[tuple[str, str, str]]:
         means = scan_means({horizon: float(np.mean(tasks[horizon])) for horizon, tasks in found[measure].items()})
         step, at = largest_step(means)
         yield f"{measure}: largest step", f"{step:.1f}, at T = {at}", bar_of(step, LARGEST_STEP)
-        worst = max(means, key=means.__getitem__)
-        yield f"{measure}: largest loss", f"{means[worst]:.1f}, at T = {worst}", ""
+        most = max(means, key=means.__getitem__)
+        yield f"{measure}: largest loss", f"{means[most]:.1f}, at T = {most}", ""
     for name, limits in LEVELS.items():
         for horizon, limit in limits.items():
             measure = f"{name}, T = {horizon}"
