@@ -128,7 +128,7 @@ def test_names_that_windows_does_not_have_are_behind_two_modules() -> None:
     used_here = {name: used(path) & names for name, path in found.items() if name not in BEHIND and "lab/" not in name}
     assert {place: names for place, names in used_here.items() if names} == {
         **ALSO,
-        "cli/_interrupts.py": {"signal.pthread_kill", "signal.pthread_sigmask"},
+        "cli/_interrupts.py": {"signal.pthread_sigmask"},
     }
     other = [name for name, path in found.items() if name not in BEHIND and re.search('["(f]/proc', path.read_text())]
     assert other == []

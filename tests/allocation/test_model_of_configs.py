@@ -260,7 +260,7 @@ def test_configs_that_arms_get_in_their_first_pulls_let_the_model_play(tmp_path:
 
 
 def test_arms_of_which_nothing_is_known_are_started_in_their_order() -> None:
-    run = allocator(configs=None, order="given")
+    run = allocator(configs=None, policy="auto(order='given')")
     for _ in range(60):
         [arm] = play(run, 1)
         run.set_config(arm, ARMS[arm])
@@ -344,3 +344,28 @@ def test_other_policies_say_that_they_do_not_use_a_prior() -> None:
     prior = Prior({arm: Belief(math.cos(i), 0.5, "2 tasks") for i, arm in enumerate(ARMS)}, tasks=2)
     assert allocator(policy="ucb1", prior=prior).explain().prior == "prior from 2 tasks, not used by policy ucb1"
     assert allocator(prior=prior).explain().prior == "prior from 2 tasks"
+
+
+def crossing(budget: int, **given: Any) -> Allocator:
+    """A run of four arms that rise to what their config says, the best of them slowest."""
+    ends = {"a": 0.5, "b": 0.65, "c": 0.8, "d": 0.95}
+    configs = {name: {"end": end} for name, end in ends.items()}
+    run = Allocator(list(ends), budget=budget, **{"configs": configs, **given})
+    for pull in run:
+        run.tell(pull, reward=ends[pull.arm] * pull.n / (pull.n + 100 * (ends[pull.arm] - 0.4)))
+    return run
+
+
+def test_rewards_alone_decide_where_the_budget_lets_them_say_enough() -> None:
+    run = crossing(1_000)
+    assert run.recommend() == "d"
+    assert [len(arm.rewards) for arm in run.ledger.arms] == [
+        len(arm.rewards) for arm in crossing(1_000, configs=None).ledger.arms
+    ]
+    for budget, informed in ((15, True), (16, False)):  # as many rounds per arm as there are arms
+        assert crossing(budget).ledger.policy._informed == informed
+    for budget, informed in ((99, True), (100, False)):  # with earlier runs as many as `patience`
+        run = crossing(budget, prior={"a": 1, "b": 2, "c": 3, "d": 4})
+        assert run.ledger.policy._informed == informed
+    assert "not used by policy auto, which has enough rounds per arm without" in str(run.explain())
+    assert crossing(400, objective="cumulative").ledger.policy._informed

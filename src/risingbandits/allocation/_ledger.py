@@ -318,8 +318,14 @@ class Ledger:
         known = self.known()
         if known is not None and self.policy._informed:
             self.policy.inform(known)
-        elif known is not None and self.settings.policy.replace().inform(known):
+        elif known is not None and self.counts(known) and self.settings.policy.replace().inform(known):
             self.rebuild()
+
+    def counts(self, known: Knowledge) -> bool:
+        """Whether the policy decides better with what is known about the arms, for a budget of so many pulls."""
+        pulls = self.settings.budget.pulls  # of a budget in cost nobody knows how many it buys
+        rounds = None if pulls is None else pulls + sum(arm.warm for arm in self.numbered)
+        return self.settings.policy._uses_knowledge(known, len(self.numbered), rounds)
 
     def replan(self) -> None:
         """Go on with the present arms and horizon: a policy that cannot is rebuilt and told all rewards again."""
@@ -349,7 +355,7 @@ class Ledger:
     def rebuild(self) -> None:
         """A policy for the present arms and horizon, told all rewards again in their order."""
         policy, known = self.settings.policy.replace(), self.known()
-        if known is not None:
+        if known is not None and self.counts(known):
             policy.inform(known)
         self.play(policy)
         if self.teller is not None:

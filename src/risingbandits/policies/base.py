@@ -342,6 +342,10 @@ class Policy:
         """Whether the policy uses what it was told by `inform`."""
         return self._knowledge is not None
 
+    def _uses_knowledge(self, knowledge: Knowledge, n_arms: int, horizon: int | None) -> bool:
+        """Whether a run of this size goes better with what `inform` tells."""
+        return True
+
     def inform(self, knowledge: Knowledge) -> bool:
         """Take in what is known about the arms before they are pulled; False if this policy does not use that.
 

@@ -67,7 +67,9 @@ class Transfer(Option):
         if prior.agreement is not None:
             said += f", agreement among them {prior.agreement:.2g}"
         if not ledger.policy._informed:
-            return f"{said}, not used by policy {ledger.policy.name}"
+            known = ledger.known()
+            enough = "" if known is None or ledger.counts(known) else ", which has enough rounds per arm without"
+            return f"{said}, not used by policy {ledger.policy.name}{enough}"
         told = [arm for arm in ledger.arms if arm.rewards]
         sign = np.sign(ledger.span)
         agreement = rank_correlation(

@@ -38,8 +38,9 @@ class Auto(Policy):
     """The default policy, for when nothing is known but the objective: it finds out everything else.
 
     If arms have configs, or earlier runs say something about them (`inform`), one model of both plays: for the
-    recommended arm it decides itself (`ConfigModel`); for the sum of the rewards it says what is believed of an arm
-    before its first pull. Otherwise only rewards count.
+    recommended arm it decides itself (`ConfigModel`), with fewer rounds per arm than ``patience`` and, with configs
+    alone, than there are arms; for the sum of the rewards it says what is believed of an arm before its first pull.
+    Otherwise only rewards count.
 
     If the recommended arm counts, it halves after a pilot: a few arms, pulled often, show how far early levels carry,
     and so how many arms to start.
@@ -67,7 +68,8 @@ class Auto(Policy):
         Scale of the noise, if known; "auto" estimates it.
     patience : float
         Rounds per arm at which both rules are believed alike, if rewards are summed. Lower, and slow starters that end
-        best are found sooner; higher, and less is lost on arms that learn alike (docs/how-it-decides.md).
+        best are found sooner; higher, and less is lost on arms that learn alike (docs/how-it-decides.md). Where the
+        recommended arm counts, configs and earlier runs decide with fewer rounds per arm.
     bounded : bool
         Whether rewards lie in [0, 1]. If not, their range is estimated, and the rule does not depend on their scale.
 
@@ -121,6 +123,11 @@ class Auto(Policy):
         self._playing()._make_room(state, capacity)
 
     # -- with knowledge of the arms -----------------------------------------------------------------------------
+
+    def _uses_knowledge(self, knowledge: Knowledge, n_arms: int, horizon: int | None) -> bool:
+        """Not where rewards say enough: the model expects no curves to cross, and few configs tell it little."""
+        enough = self.patience if knowledge.means is not None else min(self.patience, n_arms)
+        return self._sums_rewards or horizon is None or horizon < enough * n_arms
 
     def inform(self, knowledge: Knowledge) -> bool:
         if not (self._informed or (self._state is None and knowledge.tells)):
