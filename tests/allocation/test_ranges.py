@@ -103,6 +103,8 @@ def test_a_reward_that_is_not_a_number_is_the_arms_fault() -> None:
     allocator = Allocator({"a": lambda pull: float("nan"), "b": lambda pull: 0.5}, 9, objective="cumulative")
     allocator.run(progress=False)
     assert allocator.explain()["a"].status == "retired"
+    with pytest.raises(RisingBanditsError, match="arm must be one of a, b; got 'c'"):
+        allocator.explain()["c"]
 
 
 def test_the_direction_can_be_corrected_until_a_pull_counts(tmp_path: Path) -> None:

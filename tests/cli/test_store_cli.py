@@ -137,3 +137,11 @@ def test_asked_and_told_by_commands(capsys: pytest.CaptureFixture[str], tmp_path
     with open_reader(place) as reader:
         reasons = [event.text for event in reader.events() if event.kind in ("fail", "retire")]
     assert reasons == ["no memory", "failed once: no memory"]
+
+
+def test_a_range_may_be_unknown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    place = str(tmp_path / "run.db")
+    assert run(["store", "create", place, "small", "large", "--budget", "4", "--range", "unknown"]) == 0
+    capsys.readouterr()
+    with Allocator.open(place) as allocator:
+        assert allocator.settings.reward_range is None

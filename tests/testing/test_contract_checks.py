@@ -13,7 +13,7 @@ from risingbandits import Allocator, RisingBanditsError
 from risingbandits.allocation.events import Event
 from risingbandits.allocation.stores._memory import MemoryStore
 from risingbandits.allocation.stores.base import open_store
-from risingbandits.policies import Kernels, Policy, kernel
+from risingbandits.policies import UCB1, Kernels, Policy, kernel
 from risingbandits.testing import check_arm, check_failing_arm, check_killed_arm, check_policy, check_store
 
 
@@ -234,3 +234,9 @@ def test_a_policy_that_forgot_its_tag_or_its_name_is_told(monkeypatch: pytest.Mo
     monkeypatch.setattr(_Untagged, "kernels", Kernels(select=_first, update=_nothing))
     with pytest.raises(AssertionError, match="is not registered; put @register before the class"):
         check_policy(_Untagged())
+
+
+@pytest.mark.parametrize("given", ["ucb1", UCB1])
+def test_what_is_not_a_policy_is_named(given: Any) -> None:
+    with pytest.raises(RisingBanditsError, match="policy must be a Policy, such as UCB1"):
+        check_policy(given)

@@ -173,7 +173,7 @@ def create(
     objective: options.Objective = None,
     direction: Annotated[str, typer.Option(help="maximize, or minimize for losses.")] = "maximize",
     reward_range: Annotated[
-        str | None, typer.Option("--range", help="Smallest and largest possible reward, such as 0,1.")
+        str | None, typer.Option("--range", help="Smallest and largest possible reward, such as 0,1, or unknown.")
     ] = None,
     policy: Annotated[
         str | None, typer.Option(help="Default: by the objective.", autocompletion=options.complete_policy)
@@ -186,7 +186,7 @@ def create(
 
     settings: dict[str, Any] = {"objective": objective, "direction": direction, "policy": policy, "seed": seed}
     if reward_range is not None:
-        settings["reward_range"] = options.parse_range(reward_range)
+        settings["reward_range"] = None if reward_range == "unknown" else options.parse_range(reward_range)
     # The process that asks has ended when another one tells.
     settings["execution"] = Execution(lease=lease, reclaim=False)
     with Allocator(arms, options.parse_budget(unit, budget), store=store, **settings) as made:

@@ -101,6 +101,7 @@ class PlainPolicy(Policy):
     >>> from risingbandits import simulate
     >>> class LastBest(PlainPolicy):
     ...     name = "last-best"
+    ...     summary = "the highest last reward"
     ...     def _start(self):
     ...         self.last = np.full(self.n_arms, np.inf)
     ...     def _select(self, available):

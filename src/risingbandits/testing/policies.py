@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from risingbandits._core.errors import RisingBanditsError
+from risingbandits._core.errors import RisingBanditsError, shown
 from risingbandits._core.jit import interpreted
 from risingbandits._core.types import Mask
 from risingbandits.policies import Policy, policy_names
@@ -49,6 +49,8 @@ def check_policy(policy: Policy, rounds: int = 150) -> None:
     from NumPy's global generator, and equality, bit for bit, of interpreted, compiled and ask/tell runs of ``rounds``
     rounds.
     """
+    if not isinstance(policy, Policy):
+        raise RisingBanditsError(f"policy must be a Policy, such as UCB1(), got {shown(policy)}.")
     policy = policy._for_problem(_problem(5), _ROUNDS)
     _check_settings(policy)
     _check_wrong_settings(policy)

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from risingbandits._core.errors import check_choice
 from risingbandits._core.tables import TextTable
 from risingbandits.policies.explanation import WIDTH, end_sentence, folded, plain_number
 
@@ -63,6 +64,7 @@ class AllocationTable:
     at_end: str = ""  #: what that is
 
     def __getitem__(self, arm: str) -> ArmRow:
+        check_choice("arm", arm, [row.arm for row in self.rows])
         return next(row for row in self.rows if row.arm == arm)
 
     def sentences(self) -> list[str]:
