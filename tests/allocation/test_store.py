@@ -21,7 +21,7 @@ from servers import PostgresServer
 def test_events_are_kept(place: str) -> None:
     """The contract that `check_store` tests, for a new store each time."""
     numbers = count()
-    check_store(lambda: open_store(f"{place}{next(numbers)}"))
+    check_store(lambda: open_store(f"{place}_{next(numbers)}"))
 
 
 @pytest.mark.parametrize(("durability", "synchronous"), [("process", 1), ("power", 2)])

@@ -17,6 +17,7 @@ import pytest
 from programs import PATIENCE, program, until
 from risingbandits import Allocator
 from risingbandits.allocation import Pull
+from risingbandits.allocation.arms._pace import Pace
 
 
 @pytest.mark.parametrize("wait", [60.0, math.inf])
@@ -106,6 +107,7 @@ def test_a_child_that_is_forked_while_a_thread_compiles_can_compile(tmp_path: Pa
 COMPILING = """
 import os, sys, threading
 from numba.core import event
+from risingbandits.allocation.arms._pace import Pace
 from risingbandits import Allocator, simulate
 allocator = Allocator(["a", "b"], 10, store=sys.argv[1])
 begun = threading.Semaphore(0)
@@ -161,3 +163,14 @@ def test_a_cancelled_task_gives_its_pull_back(place: str, seconds: float) -> Non
         kept = {pull.id for pull in asyncio.run(ask_and_give_up()) if pull is not None}
         until(lambda: set(allocator.ledger.in_flight) == kept)
         assert all(arm.retired is None for arm in allocator.ledger.arms)
+
+
+def test_a_look_at_how_long_pulls_take_disturbs_no_other_thread(place: str) -> None:
+    with Allocator(["a", "b"], 1_000, store=place) as allocator, ThreadPoolExecutor(1) as pool:
+        [pull, *_] = [allocator.ask() for _ in range(2)]
+        assert pull is not None
+        pace = Pace(allocator.store, allocator._session.lock)
+        looks = pool.submit(lambda: [allocator.holds(pull) for _ in range(1_500)])
+        while not looks.done():
+            pace.look()
+        assert all(looks.result())

@@ -63,7 +63,7 @@ class _Table(Display):
     _changed = True
 
     def __init__(self, allocator: Allocator, live: Live) -> None:
-        self._allocator, self._live, self._pace = allocator, live, Pace(allocator.store)
+        self._allocator, self._live, self._pace = allocator, live, Pace(allocator.store, allocator._session.lock)
 
     def started(self, pull: Pull) -> None:
         self._changed = True

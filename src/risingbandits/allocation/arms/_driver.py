@@ -112,7 +112,7 @@ class Driver:
     @cached_property
     def pace(self) -> Pace:
         """How long pulls take, for a run that must end in time."""
-        return Pace(self.allocator.store)
+        return Pace(self.allocator.store, self.allocator._session.lock)
 
     def run(self) -> signal.Signals | None:
         """Pull until the budget is spent, the time is over or a signal comes; returns the signal."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import statistics
 from collections import defaultdict, deque
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from risingbandits.allocation.events import Event
@@ -20,12 +21,15 @@ _READ = 2_000  # events of a store, the last ones
 class Pace:
     """What pulls took lately, arm by arm, by the times of the events of a store: other workers make pulls too.
 
-    The last events of the store are read at once, later ones by `look`.
+    The last events of the store are read at once, later ones by `look`, with the ``lock`` of those who use it as well.
     """
 
-    def __init__(self, store: Store | StoreReader | None = None) -> None:
-        self._store = store
-        self._seen = 0 if store is None else max(0, store.last_id() - _READ)
+    def __init__(
+        self, store: Store | StoreReader | None = None, lock: AbstractContextManager[Any] | None = None
+    ) -> None:
+        self._store, self._lock = store, lock or nullcontext()
+        with self._lock:
+            self._seen = 0 if store is None else max(0, store.last_id() - _READ)
         self._took: dict[str, deque[float]] = defaultdict(lambda: deque(maxlen=_RECENT))
         self._began: dict[int, float] = {}
         self._mix: deque[tuple[str, int]] = deque(maxlen=_MIX)  # of the last pulls: the arm, and how many ran then
@@ -34,7 +38,8 @@ class Pace:
     def look(self) -> None:
         """Take in what the store has been told since the last look."""
         if self._store is not None:
-            self.take(self._store.events(self._seen))
+            with self._lock:
+                self.take(self._store.events(self._seen))
 
     def take(self, events: Iterable[Event]) -> None:
         """Take in the next events."""
